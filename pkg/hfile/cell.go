@@ -87,8 +87,8 @@ func Compare(a, b *Cell) int {
 	return cmp.Compare(b.Type, a.Type)
 }
 
-// keyOverhead is the size of the other fields of a flat key than row, family
-// and qualifier: the two lengths, the timestamp and the type.
+// keyOverhead is the size of a flat key without row, family and qualifier: two
+// lengths, the timestamp and the type.
 const keyOverhead = 2 + 1 + 8 + 1
 
 // flat is a cell with a contiguous key, as the encoders need it: u16 row length,

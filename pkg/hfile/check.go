@@ -57,12 +57,12 @@ const maxCheckErrors = 10
 //
 // It reads the file once, in order. In addition, it reads each index block and each
 // filter chunk a second time, ahead of the first data block or row that the block
-// covers. Its memory is a block of each index level, two chunks of a filter, and a
-// data block, whatever the file claims. The size is the size of the whole file.
+// covers. It holds one block of each index level, two chunks of a filter and a data
+// block in memory, whatever the file claims. size is the size of the whole file.
 //
-// An error of the reader, such as a canceled context, is reported like any
-// other error. A caller that must distinguish it from damage has to keep the
-// reader's error itself.
+// An error that r returns, such as a canceled context, is listed among the result's
+// errors like any other. A caller that must distinguish it from damage needs an r that
+// records its errors.
 func Check(r io.ReaderAt, size int64, o CheckOptions) CheckResult {
 	res := CheckResult{File: o.Name, Errors: []string{}}
 	c := &checker{res: &res, probes: o.Probes, rnd: rand.New(rand.NewPCG(42, 0))}
@@ -83,7 +83,7 @@ type checker struct {
 	reader *Reader
 	res    *CheckResult
 	walk   blockReader // the file in order
-	aside  blockReader // index blocks and filter chunks ahead of it
+	aside  blockReader // index blocks and filter chunks, read ahead of the walk
 	index  indexProof
 	bloom  *bloomProof // nil without one
 	delete *bloomProof // nil without one

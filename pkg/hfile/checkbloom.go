@@ -141,7 +141,7 @@ func (b *bloomProof) finish() error {
 }
 
 // maxKeysFit reports whether the metadata's maximum number of keys matches the chunks
-// after folding (see foldBloom). For a filter of one chunk only bounds are known.
+// after folding (see foldBloom). For a filter of one chunk, only bounds can be checked.
 func (b *bloomProof) maxKeysFit() bool {
 	n := int64(b.meta.entries.len())
 	last := b.meta.maxKeys

@@ -104,8 +104,8 @@ func (c *checker) dataBlock(blk *block) error {
 	return nil
 }
 
-// inOrder compares two consecutive cells and reports whether row and family are
-// the same.
+// inOrder compares two consecutive cells and reports whether they have the same row
+// and family.
 func inOrder(a, b *flat) (order int, sameRow bool) {
 	head := 3 + a.rowLen + a.famLen
 	if a.rowLen == b.rowLen && a.famLen == b.famLen && string(a.key[:head]) == string(b.key[:head]) {
@@ -144,8 +144,8 @@ func (p *cellProof) cell(c *flat) error {
 	return nil
 }
 
-// tagTTL is the type of the time-to-live tag (TagType, 2.6.4). Scans and compactions read eight bytes of a cell's first one, and end with an exception if
-// it has another length; they ignore further ones (ScanQueryMatcher.isCellTTLExpired).
+// tagTTL is the type of the time-to-live tag (TagType, 2.6.4). Scans and compactions read eight bytes of a cell's first TTL tag and fail with an exception
+// if the tag has another length; they ignore further TTL tags (ScanQueryMatcher.isCellTTLExpired).
 const tagTTL = 8
 
 func proveTags(tags []byte) error {

@@ -111,8 +111,8 @@ func (x *indexProof) open(level int, p placed, key []byte) error {
 	return nil
 }
 
-// passLeaf checks a leaf of the walk: it must be the leaf whose data blocks have
-// all been read.
+// passLeaf checks a leaf that the walk meets: it must be the open leaf, and all of
+// its data blocks must have been read.
 func (x *indexProof) passLeaf(blk *block) error {
 	if len(x.levels) == 0 {
 		return fmt.Errorf("%w: an index of one level has no leaves", ErrCorrupt)

@@ -131,8 +131,8 @@ var knownInfo = []string{
 	infoBiggestKey, infoLastKey, infoBiggestLen, infoMaxTagsLen, infoTagsPacked, infoMaxSeqID, infoSkipResetSeqID, infoIndexEncoding,
 }
 
-// almostKnown returns the known key that differs from a key in one or two
-// bytes. HBase ignores keys that it does not know.
+// almostKnown returns the known key that differs from the given key in one or two
+// bytes. Such a key is probably damaged, and HBase ignores keys that it does not know.
 func almostKnown(key string) string {
 	for _, known := range knownInfo {
 		if len(known) != len(key) || known == key {

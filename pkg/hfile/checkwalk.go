@@ -149,8 +149,8 @@ func (c *checker) passChunk(blk *block) error {
 	return fmt.Errorf("%w: no filter has it next", ErrCorrupt)
 }
 
-// openSection reads the blocks from the root index on, ahead of the walk, which
-// checks their order.
+// openSection reads the load-on-open section, from the root index on, before the walk
+// reaches it. The walk then checks the order of its blocks.
 func (c *checker) openSection() error {
 	t := &c.reader.trailer
 	blk, err := c.aside.read(t.loadOnOpen)

@@ -69,8 +69,8 @@ func (c *cellDecoder) trimRowIndex() {
 	c.rowIndex = b[at+4 : len(b)-4]
 }
 
-// next reads a cell into c.cur. Its key is in a buffer of the decoder, value and tags are in the block, compressed tags
-// in a buffer of their dictionary. It returns false at the block's end and on an error.
+// next reads a cell into c.cur. The cell's key is in a buffer of the decoder, its value and tags are in the block, and
+// compressed tags are in a buffer of the tag dictionary. next returns false at the block's end and on an error.
 func (c *cellDecoder) next() bool {
 	if c.d.err != nil || c.d.rest() == 0 {
 		return false

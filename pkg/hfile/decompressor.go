@@ -118,7 +118,7 @@ func (c *decompressor) piece(piece []byte, most int) error {
 		c.payload = c.payload[:at+n]
 		return nil
 	case CompressionLZ4:
-		room := int(min(int64(most), 255*int64(len(piece)))) // an LZ4 byte stands for at most 255 bytes
+		room := int(min(int64(most), 255*int64(len(piece)))) // an LZ4 byte unpacks to at most 255 bytes
 		c.payload = slices.Grow(c.payload, room)
 		n, err := lz4.UncompressBlock(piece, c.payload[at:at+room:at+room])
 		if err != nil {

@@ -27,8 +27,8 @@ const (
 )
 
 // appendCell appends one cell in the given encoding. prev is the previous cell
-// in the same block, nil for a block's first. Tags and the sequence id, always
-// 0 in a bulk load, follow: HFileOutputFormat2 turns both on.
+// in the same block, nil for a block's first. Every cell ends with its tags and its
+// sequence id, which is 0 in a bulk load, because HFileOutputFormat2 writes both.
 func appendCell(dst []byte, e Encoding, prev, cur *flat) []byte {
 	switch e {
 	case EncodingPrefix:

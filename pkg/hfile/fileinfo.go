@@ -27,7 +27,7 @@ func newFileStats() fileStats {
 	return fileStats{minTime: math.MaxInt64, maxTime: -1, earliestPut: LatestTimestamp}
 }
 
-// addRow does the part of add that the puts of one row share.
+// addRow records the row and the timestamp that the puts of one row share. The caller counts the cells.
 func (s *fileStats) addRow(row []byte, ts int64) {
 	if s.cells == 0 {
 		s.firstRow = append([]byte(nil), row...)
@@ -59,7 +59,7 @@ func (s *fileStats) add(c *flat) {
 	case Put:
 		s.earliestPut = min(s.earliestPut, ts)
 	case DeleteColumn, DeleteFamily:
-		s.minTime = min(s.minTime, 0) // they cover every timestamp down to 0 (TimeRangeTracker, 2.6.4)
+		s.minTime = min(s.minTime, 0) // these markers cover every timestamp down to 0 (TimeRangeTracker, 2.6.4)
 	}
 }
 

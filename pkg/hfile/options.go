@@ -103,7 +103,7 @@ type Options struct {
 	EncodedRatio     float64      // hbase.writer.unified.encoded.blocksize.ratio, default 0: the unencoded size ends a block
 
 	IndexBlockSize  int     // bytes of an index block, default 131072 (hfile.index.block.max.size)
-	IndexMinEntries int     // minimum number of entries in an index block, from 2, default 16 (hfile.index.block.min.entries)
+	IndexMinEntries int     // minimum number of entries in an index block, at least 2, default 16 (hfile.index.block.min.entries)
 	BloomBlockSize  int     // bytes of a Bloom chunk, default 131072 (io.storefile.bloom.block.size)
 	BloomErrorRate  float32 // rate of false positives, between 0 and 1, default 0.01 (io.storefile.bloom.error.rate)
 
@@ -112,8 +112,8 @@ type Options struct {
 	Task         string // BULKLOAD_SOURCE_TASK, default "attempt_200001010000_0001_r_000000_0"
 	// ExcludeFromMinorCompaction is the value of the file info entry with that name.
 	ExcludeFromMinorCompaction bool
-	// MobRefs is the value of the file info entry MOB_FILE_REFS, for cells that another file had: the MOB files that their values refer to. HBase
-	// deletes others. Default: no entry.
+	// MobRefs is the value of the file info entry MOB_FILE_REFS: the MOB files that the values of cells copied from another file refer to. HBase
+	// deletes MOB files that no store file refers to. Default: no entry.
 	MobRefs []byte
 }
 

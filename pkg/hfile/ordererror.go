@@ -2,8 +2,8 @@ package hfile
 
 import "fmt"
 
-// OrderError reports a cell or row that does not sort after the previous one. Its message omits both, because
-// rows are data. It keeps the first 200 bytes of rows.
+// OrderError reports a cell or row that does not sort after the previous one. Its message contains neither of
+// them, because rows are data. It keeps at most the first 200 bytes of a row.
 type OrderError struct {
 	Key, After string // in readable form
 }

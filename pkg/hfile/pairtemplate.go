@@ -18,14 +18,14 @@ const templateTail = 32
 // copy, provided that its slice has enough capacity.
 const shortValue = 32
 
-// templateRoom is an upper bound on the size of a cell in a block without long
-// tail and long value.
+// templateRoom is an upper bound on the size of a cell whose tail and value are
+// both short.
 const templateRoom = 1 + 5 + 10 + templateTail + shortValue + 2
 
 // pairTable holds the templates for one row length.
 type pairTable struct {
 	all   []pairTemplate // indexed by previous column × columns + column, if there are few columns
-	after []pairTemplate // for a column that follows its neighbour
+	after []pairTemplate // for a column whose previous cell is that of the column before it
 }
 
 func (r *RowWriter) chooseTable(rowLen int) {

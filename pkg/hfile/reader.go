@@ -50,10 +50,10 @@ type Meta struct {
 	Info        map[string][]byte // the file info, such as hfile.LASTKEY
 }
 
-// Open reads trailer, root index, file info and Bloom metadata. The size is the
-// size of the whole file. The error wraps [ErrCorrupt] if the bytes are not an
-// HFile or a damaged one, and [ErrUnsupported] if this package does not support
-// the file's version or settings. Otherwise it is an error of r.
+// Open reads trailer, root index, file info and Bloom metadata. size is the size
+// of the whole file. The error wraps [ErrCorrupt] if the file is not an HFile or is
+// damaged, and [ErrUnsupported] if this package does not support its version or
+// settings. Any other error is from r.
 //
 // A Reader needs no Close. It reads r whenever it is used.
 func Open(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
@@ -256,7 +256,7 @@ func (r *Reader) settings() error {
 		switch r.decoder.encoding {
 		case EncodingPrefix, EncodingDiff, EncodingFastDiff:
 			r.decoder.tagDict = new(tagDict)
-		} // the others write tags uncompressed, whatever the file info says (NoneEncoder, 2.6.4)
+		} // other encodings write tags uncompressed, whatever the file info says (NoneEncoder, 2.6.4)
 	}
 	if v := r.info[infoKVVersion]; len(v) == 4 {
 		r.decoder.mvcc = binary.BigEndian.Uint32(v) == 1

@@ -2,8 +2,8 @@ package hfile
 
 import "io"
 
-// Reset prepares the writer for another file with the same options and schema, reusing its memory: a table with many regions has
-// many small files. The previous file must have been finished without an error.
+// Reset prepares the writer for another file with the same options and schema. It reuses the writer's memory, which pays off for
+// the many small files of a table with many regions. The previous file must have been finished without an error.
 func (r *RowWriter) Reset(out io.Writer) {
 	r.writer.reset(out)
 	r.helpers = nil

@@ -27,8 +27,8 @@ func (r Roller) EndBefore(written, first int64) bool {
 	return written > 0 && written+first >= most
 }
 
-// CellLen returns the size of a raw cell in bytes: two lengths, key and value,
-// and its tags with their length if it has any.
+// CellLen returns the size of a raw cell in bytes: two lengths, the key, the value,
+// and the tags with their length if there are any.
 func CellLen(c *Cell) int64 {
 	n := int64(8 + keyOverhead + len(c.Row) + len(c.Family) + len(c.Qualifier) + len(c.Value))
 	if len(c.Tags) > 0 {

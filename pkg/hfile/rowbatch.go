@@ -16,11 +16,11 @@ type rowBatch struct {
 
 	left  flat // the cell before the batch's first
 	parts []rowsPart
-	first int // column of the first row at which the batch begins; the file already has the cells before it and the row's filter entry
-	end   int // column of the last row at which the batch ends; the filters get the row even if none of its cells is in the batch
+	first int // the column, in the first row, at which the batch begins; the file already has the cells before it and the row's filter entry
+	end   int // the column, in the last row, before which the batch ends; the filters get the row even if none of its cells is in the batch
 	size  int // unencoded size of the cells
 
-	touched byte // keeps the compiler from removing the reads of touch
+	touched byte // keeps the compiler from removing the reads of prefetch
 
 	blocks []batchBlock
 	out    []byte   // the compressed blocks, with room for their headers
@@ -39,8 +39,8 @@ type batchBlock struct {
 	hashes int // of the rows that the filters receive before the block's end
 }
 
-// encoders holds the idle encoders of one file, as many as have worked
-// concurrently, and Rows for reuse. Any goroutine may take one.
+// encoders holds the idle encoders of one file and Rows for reuse. It has as many
+// encoders as have worked concurrently. Any goroutine may take one.
 type encoders struct {
 	options Options
 	schema  Schema
@@ -103,7 +103,7 @@ func (b *rowBatch) reset() {
 }
 
 // eachRow calls do with each row: its key and its values in the batch, nil where a cell is before or after the batch. The values
-// are valid until do returns. Known is true for the first row.
+// are valid until do returns. known is true for the first row, whose filter entry the file already has.
 func (b *rowBatch) eachRow(do func(key []byte, values [][]byte, known bool)) {
 	for i, p := range b.parts {
 		touched := p.from
@@ -128,7 +128,7 @@ func (b *rowBatch) eachRow(do func(key []byte, values [][]byte, known bool)) {
 // batchRow is a row of a batch: the index of the part, and the row in it.
 type batchRow struct{ part, row int }
 
-// afterFirst returns the first row that has no entry in the file's filters yet.
+// afterFirst returns the batch's second row: the first one that has no entry in the file's filters yet.
 func (b *rowBatch) afterFirst() batchRow { return b.next(batchRow{0, b.parts[0].from}) }
 
 // next returns the row after r, which may be past the batch's end.

@@ -7,7 +7,7 @@ import "bytes"
 type Rows struct {
 	form     *rowsForm
 	rows     []rowView
-	sizes    []int   // unencoded size of each row's cells; enough to find block ends without a look at most rows
+	sizes    []int   // unencoded size of each row's cells: block ends are found from these sizes, without reading most rows
 	lens     []int32 // for each row the length of each column's value, -1 where it has no cell
 	own      []byte  // memory of copied rows
 	data     int     // bytes of keys and values
@@ -28,7 +28,7 @@ type rowView struct {
 type rowsForm struct {
 	quals []int // lengths of qualifiers
 	fixed int   // unencoded size of a cell without row, qualifier and value
-	row   int   // row length from which on a row is not handed to helpers
+	row   int   // rows of this length or longer are not handed to helpers
 }
 
 func newRowsForm(o *Options, s *Schema, longest int) *rowsForm {
@@ -50,8 +50,8 @@ func (b *Rows) Add(key []byte, lens []int32, data []byte) {
 	b.view(key, data, lens)
 }
 
-// WhenDone sets a function that is called once the writer no longer needs the added keys and data. It is called by the goroutine
-// that calls the writer's methods. It is not called for rows that end in an error.
+// WhenDone sets a function that is called once the writer no longer needs the added keys and data. The goroutine that calls the
+// writer's methods calls it. It is not called for rows that AppendRows refuses.
 func (b *Rows) WhenDone(f func()) { b.done = f }
 
 // addValues adds a copy of a row.
@@ -137,8 +137,8 @@ const (
 	touchBytes = 256
 )
 
-// prefetch reads the rows that are encoded next. They are scattered over memory, in the cache of the core that wrote them. Without touch, the
-// encoder would wait for each row in turn.
+// prefetch reads the rows that are encoded next. They are scattered over memory, in the cache of the core that wrote them. Without the
+// prefetch, the encoder would wait for each row in turn.
 func (b *Rows) prefetch(from, to int) (sum byte) {
 	for _, r := range b.rows[from:to] {
 		if len(r.key) > 0 {
@@ -173,7 +173,7 @@ func (b *Rows) reset() {
 	b.data, b.err, b.unshared, b.uses, b.done = 0, nil, false, 0, nil
 }
 
-// rowsPlace is a cell in rows, or the place where the first row's cells begin.
+// rowsPlace is the position of a cell: a row and a column.
 type rowsPlace struct {
 	rows        *Rows
 	row, column int

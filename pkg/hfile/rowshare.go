@@ -24,9 +24,9 @@ const batchSize = 1 << 20
 // maxRows limits the bytes of rows that are copied before they are cut into batches.
 const maxRows = 256 << 10
 
-// Rows are handed to helpers only while an encoded cell takes no more bytes than
-// an unencoded one. Blocks then end where the sum of the unencoded sizes
-// determines, so rows can be cut without encoding them. FAST_DIFF stores up to
+// Rows are handed to helpers only if an encoded cell cannot take more bytes than
+// an unencoded one. Then the unencoded sizes alone determine where blocks end, so
+// rows can be cut without encoding them. FAST_DIFF stores up to
 // ten bytes in addition to key and value if their lengths are below these limits;
 // the unencoded size counts eleven. The limits also bound the size of a batch.
 const (
@@ -42,7 +42,7 @@ type sharing struct {
 	pending []*rowBatch // in file order
 
 	copied     *Rows     // rows that were appended one by one; may be nil
-	copiedFrom int       // column of the first copied row at which the batch continues
+	copiedFrom int       // the column, in the first copied row, at which the batch continues
 	given      rowsPlace // the current row of appendRows
 	values     [][]byte  // of the current row of given
 
@@ -53,8 +53,8 @@ type sharing struct {
 
 // Share lets helpers encode rows as soon as there are helpers. The file is the same byte for
 // byte. Each helper adds up to two batches of rows and blocks, about 200 KiB each, to the
-// writer's memory; with large values up to 5 MiB. Helpers are not used with settings that have no
-// fast path, nor for rows with long keys or values.
+// writer's memory; with large values these take up to 5 MiB. Helpers are not used with settings that
+// have no fast path, nor for rows with long keys or values.
 func (r *RowWriter) Share(h Helpers) {
 	if o := &r.writer.options; !r.general && o.EncodedRatio == 0 && o.BlockSize <= maxSharedBlock {
 		r.helpers, r.batchSize = h, batchSize
@@ -168,7 +168,7 @@ func (r *RowWriter) cutCopied() {
 	r.release(b)
 }
 
-// cut adds the cells from a place on to batches, which end at ends of blocks.
+// cut adds the cells from a place on to batches. A batch always ends where a block ends.
 func (r *RowWriter) cut(from rowsPlace) {
 	rows, limit := from.rows, r.writer.options.BlockSize
 	r.addPart(rows, from.row)
@@ -188,7 +188,7 @@ func (r *RowWriter) cut(from rowsPlace) {
 	r.endRow(rows.lastColumn(last, len(rows.form.quals)))
 }
 
-// cutRow is cut for a row in which, or before which, a block ends.
+// cutRow is cut for one row, if a block ends within the row or directly before it.
 func (r *RowWriter) cutRow(rows *Rows, row, column int) {
 	fixed := rows.form.fixed + len(rows.rows[row].key)
 	for i, l := range rows.rowLens(row) {
@@ -237,7 +237,7 @@ func (r *RowWriter) beginBatch(last, column int) {
 	}
 }
 
-// addPart adds rows from a row on to the open batch.
+// addPart opens a part of the open batch, which begins at the row with index from.
 func (r *RowWriter) addPart(rows *Rows, from int) {
 	rows.uses++
 	r.batch.parts = append(r.batch.parts, rowsPart{rows: rows, from: from})
@@ -249,7 +249,7 @@ func (r *RowWriter) endPart(to, end int) {
 	r.batch.end = end
 }
 
-// release records that the rows have one use less.
+// release drops one use of the rows. After the last one they are reused.
 func (r *RowWriter) release(rows *Rows) {
 	if rows.uses--; rows.uses == 0 {
 		r.encoders.giveRows(rows)
@@ -266,8 +266,8 @@ func (r *RowWriter) submit(b *rowBatch) {
 	r.collect(2*r.helpers.Count() + 2)
 }
 
-// collect adds batches to the file, in order, until the next batch is not done
-// and at most most batches are pending.
+// collect adds batches to the file, in order. It waits for batches until at most
+// most of them are pending, and then continues as long as the next one is done.
 func (r *RowWriter) collect(most int) {
 	n := 0
 	for _, b := range r.pending {

@@ -122,7 +122,7 @@ func (r *RowWriter) Finish() (Stats, error) {
 }
 
 // appendRow encodes the cells of a row and reports whether it has any. If added is set, the file already has the row's filter
-// entry. The rest of a row may be shared instead.
+// entry. When sharing starts within the row, the rest of it goes to the helpers.
 func (r *RowWriter) appendRow(row []byte, values [][]byte, added bool) (cells bool) {
 	w := r.writer
 	r.startRow(row)
@@ -152,8 +152,8 @@ func (r *RowWriter) appendRow(row []byte, values [][]byte, added bool) (cells bo
 	return last >= 0
 }
 
-// openRow adds the row to filters and statistics. It is called before the row's first cell, and so before the end of the block
-// that is full by then.
+// openRow adds the row to filters and statistics. It is called before the row's first cell is added, and therefore before an open
+// block that is already full is ended.
 func (r *RowWriter) openRow() {
 	w := r.writer
 	if r.into != nil {

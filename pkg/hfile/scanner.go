@@ -102,8 +102,8 @@ func (s *Scanner) Cell() *Cell { return &s.cell }
 func (s *Scanner) Sequence() int64 { return s.dec.seqID }
 
 // SameRow reports whether the current cell is known to have the same row as the
-// previous cell: DIFF and FAST_DIFF show it without a comparison. False means
-// that it is not known.
+// previous cell: DIFF and FAST_DIFF show that without a comparison of rows. False
+// means that the rows may or may not be equal.
 func (s *Scanner) SameRow() bool { return s.dec.sameRow && !s.sought }
 
 // Offset returns the file offset, in bytes, of the block after the current
@@ -172,7 +172,7 @@ func (r *Reader) Get(row, qualifier []byte) (*Cell, bool, error) {
 
 // IndexRows returns the distinct rows of the data index in order. It starts with the
 // root level and descends a level, down to the leaves, while a level has fewer than
-// least entries. A row may be a synthetic one between two blocks that no cell has.
+// least entries. A row of the index may be synthetic: between two blocks, and in no cell.
 func (r *Reader) IndexRows(least int) ([][]byte, error) {
 	level := &r.root
 	for depth := int64(1); depth < r.trailer.levels && level.len() < least; depth++ {

@@ -11,8 +11,8 @@ import (
 // family's encoding is PREFIX, DIFF or FAST_DIFF, unless COMPRESS_TAGS is false.
 //
 // A dictionary has 127 places. When all are taken, a new tag replaces the least
-// recently used one. Places are ordered by last use, the most recent first. A
-// use moves few of them, since cells have few distinct tags.
+// recently used one. Places are ordered by last use, the most recent first. Since
+// cells have few distinct tags, a use moves only a few places.
 type tagDict struct {
 	tags  [tagDictSize][]byte // by place; reused
 	size  int

@@ -33,8 +33,8 @@ func (r *RowWriter) sizeRow(values [][]byte) rowSize {
 	return s
 }
 
-// appendWhole adds the cells of the current row if all of them are certain to fit into the open block, whatever their encoded size,
-// so that no check between cells is needed. It returns false if it added nothing.
+// appendWhole adds all cells of the current row without checks between them, if they certainly fit into the open block whatever
+// their encoded size. It returns false if it added nothing.
 func (r *RowWriter) appendWhole(values [][]byte, added bool) bool {
 	w := r.writer
 	if w.cells == 0 || w.options.Encoding != EncodingFastDiff {

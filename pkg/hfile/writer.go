@@ -59,8 +59,8 @@ type Stats struct {
 }
 
 // NewWriter returns a writer of one file. It writes nothing to out before about
-// a megabyte is buffered. The caller must close out, after Finish. An error is
-// one of [Options.Validate].
+// a megabyte is buffered. The caller must close out, after Finish. The error is
+// that of [Options.Validate].
 func NewWriter(out io.Writer, o Options) (*Writer, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("hfile options: %w", err)
@@ -255,9 +255,9 @@ func (w *Writer) addBlock(place placed, size int, firstKey []byte) {
 }
 
 // writeInline writes completed index leaves and Bloom chunks between data
-// blocks, in HBase's order; at the end, all of them. It is called once after
-// each data block. After the last one only the call with end set follows, so
-// that a leaf that is just full can still become the root.
+// blocks, in HBase's order; with end set, it writes all of them. It is called once
+// after each data block. After the last data block only the call with end set
+// follows, so that a leaf that has just become full can still become the root.
 func (w *Writer) writeInline(end bool) {
 	w.total += w.index.writeLeaf(w.blocks, end)
 	if w.bloom != nil {
@@ -308,7 +308,7 @@ func (w *Writer) Finish() (Stats, error) {
 		w.stats.FirstRow = w.info.firstRow
 		w.stats.LastRow = append([]byte(nil), w.prev.row()...)
 	}
-	w.blocks.out, w.blocks.err = nil, errors.New("the file is finished") // a writer that waits for reset holds no file
+	w.blocks.out, w.blocks.err = nil, errors.New("the file is finished") // a writer kept for reuse must not keep its file alive
 	return w.stats, nil
 }
 
