@@ -14,7 +14,7 @@ import (
 // MaxRegions is the maximum number of regions that [ParsePlan] computes split points for.
 const MaxRegions = 100_000
 
-// An algorithm computes the split points of n regions, n−1 of them.
+// An algorithm computes the n−1 split points of n regions.
 type algorithm struct {
 	name string
 	make func(n int) [][]byte
@@ -109,7 +109,7 @@ func ParsePlan(text string) ([][]byte, error) {
 	return all[i].make(n), nil
 }
 
-// List returns split points in one line that [ParsePlan] parses. Bytes that have a meaning in a list, an algorithm or a file name are escaped.
+// List returns split points in one line that [ParsePlan] parses. It escapes bytes that have a meaning in a list, an algorithm or a file name.
 func List[K ~[]byte](points []K) string {
 	texts := make([]string, len(points))
 	for i, p := range points {

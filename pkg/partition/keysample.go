@@ -13,11 +13,11 @@ const (
 	// sampleKeyLen is the number of bytes kept of a key: more than is needed to distinguish
 	// keys.
 	sampleKeyLen = 256
-	// splitSlack is the maximum distance of a split point from its quantile, as a
-	// fraction of a region, for the sake of a shorter point: 1 instead of 0fff3a.
+	// splitSlack is the distance, as a fraction of a region, that a split point may
+	// have from its quantile in exchange for a shorter point: 1 instead of 0fff3a.
 	splitSlack = 0.05
-	// saltSlack is the same for keys with a salt: readers cannot derive the
-	// number of salts from a table that is split within salts.
+	// saltSlack is splitSlack for keys with a salt. It is larger because readers
+	// cannot derive the number of salts from a table that is split within salts.
 	saltSlack = 0.25
 )
 
@@ -95,11 +95,11 @@ func (s *KeySample) Merge(o *KeySample, factor float64) {
 }
 
 // Splits returns the points that cut the sampled rows into n regions of about the
-// same bytes; fewer if there are too few keys. Each split point is the shortest
-// text between two keys, and the shortest of those near the quantile is chosen,
-// so keys with a salt are split at the end of a salt. No point is shorter than
-// least bytes, the salt's width, from which readers of split points recognize
-// salts; 0 for keys without a salt. Splits sorts the sample.
+// same size; fewer if there are too few keys. A split point is the shortest text
+// between two keys, and of the points near a quantile the shortest is chosen, so
+// keys with a salt are split at the end of a salt. No point is shorter than least
+// bytes: the width of the salt, by which readers of split points recognize salts,
+// or 0 for keys without a salt. Splits sorts the sample.
 func (s *KeySample) Splits(n, least int) [][]byte {
 	slices.SortFunc(s.items, func(a, b sampledKey) int {
 		return bytes.Compare(s.text[a.at:a.at+a.n], s.text[b.at:b.at+b.n])

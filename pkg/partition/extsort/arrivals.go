@@ -15,8 +15,8 @@ const RecordHeader = recordHeader
 
 // A Feed returns rows that another process has sorted. It must be used by one goroutine.
 type Feed interface {
-	// Next unpacks the next block of whole rows, each after its header, into dst, whose memory it may replace, and
-	// checks that they are in order. The caller owns the result. The error is io.EOF at the end.
+	// Next unpacks the next block of whole rows, each preceded by its header, into dst, and checks that the rows are in
+	// order. The result may use the memory of dst; the caller owns it. The error is io.EOF at the end.
 	Next(dst []byte) ([]byte, error)
 }
 
@@ -56,8 +56,8 @@ type arrivals struct {
 	ended   bool
 }
 
-// admit takes feeds until the least row sorts before all feeds not taken yet. Rows at the newest feed's first key wait: the
-// next feed may begin with the same key.
+// admit takes feeds until the least row sorts before every feed that has not been taken. Rows with the first key of the
+// newest feed must wait, because the next feed may begin with the same key.
 func (m *Merge) admit() error {
 	a := m.arrivals
 	for !a.ended {
@@ -125,7 +125,7 @@ func (m *Merge) Open() (n int) {
 	return n
 }
 
-// replaces reports whether the row of the least cursor is kept instead of the current row: a row without a payload gives way to one that has some.
+// replaces reports whether the row of the least cursor is kept instead of the current row. A row with a payload is always preferred to one without.
 func (m *Merge) replaces(c *cursor) bool {
 	if has := len(c.payload()) > 0; has != (len(m.current.payload()) > 0) {
 		return has
@@ -133,7 +133,7 @@ func (m *Merge) replaces(c *cursor) bool {
 	return m.policy == KeepLast
 }
 
-// leftOut returns the row that a duplicate's resolution leaves out: the current row, or the row of the least cursor.
+// leftOut returns the duplicate that is left out: the current row, or the row of the least cursor.
 func (m *Merge) leftOut(c *cursor) *cursor {
 	if m.replaces(c) {
 		return &m.current
@@ -141,7 +141,7 @@ func (m *Merge) leftOut(c *cursor) *cursor {
 	return c
 }
 
-// reportLeftOut reports that row to LeftOut.
+// reportLeftOut passes the row that is left out to [ArrivalOptions].LeftOut.
 func (m *Merge) reportLeftOut(c *cursor) {
 	if m.arrivals != nil && m.arrivals.leftOut != nil {
 		m.arrivals.leftOut(m.leftOut(c).record[recordHeader-2:])

@@ -20,12 +20,12 @@ var ErrCorrupt = errors.New("spilled run is damaged")
 type cursor struct {
 	sort    uint64 // of the current row
 	record  []byte // current row with its header
-	shared  []byte // its payload, if that is another row's in the arena; otherwise nil
+	shared  []byte // its payload, if that is stored with another row of the arena; otherwise nil
 	ended   bool
 	arena   *arena // source in memory, with entries
 	entries []entry
-	fetched int  // number of entries that touch has read ahead
-	touched byte // keeps the compiler from removing the reads of touch
+	fetched int  // number of entries that prefetch has read ahead
+	touched byte // keeps the compiler from removing the reads of prefetch
 	run     *run // source on disk
 	table   *crc32.Table
 	region  int

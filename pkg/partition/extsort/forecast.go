@@ -20,7 +20,7 @@ func (o Options) Forecast(rows, bytes int64) Forecast {
 	return o.forecast(rows, bytes)
 }
 
-// forecast is Forecast for the memory of the sort without that for lost records.
+// forecast is Forecast without defaults, where Memory no longer includes the share for lost records.
 func (o Options) forecast(rows, bytes int64) Forecast {
 	workers := int64(o.Workers)
 	share := o.Memory / workers

@@ -41,7 +41,7 @@ func (t *loserTree) play() {
 	}
 }
 
-// min returns the cursor at the least row. If it has ended, all cursors have.
+// min returns the cursor at the least row. If that cursor has ended, all cursors have ended.
 func (t *loserTree) min() *cursor { return &t.cursors[t.losers[0]] }
 
 // replay restores the tree after the least cursor has moved.

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// losses collects the rows that merges leave out as duplicates, in any order and possibly more than once. Beyond a share of the memory they
-// are kept in a file. It is safe for concurrent use.
+// losses collects the rows that merges leave out as duplicates, in any order and possibly more than once. When they exceed their share of
+// the memory, they move to a file. It is safe for concurrent use.
 type losses[T comparable] struct {
 	dir     string
 	most    int // maximum number in memory
@@ -44,10 +44,10 @@ const (
 	displacedSize = 2 * seqSize
 )
 
-// lostShare is the divisor for the share of the memory that lost records may use, and likewise the lists of displaced records together.
+// lostShare is a divisor: lost records may use Memory/lostShare, and so may all lists of displaced records together.
 const lostShare = 32
 
-// lostMemory returns the number of bytes of the memory that lost records may use.
+// lostMemory returns the number of bytes that lost records may use.
 func (o Options) lostMemory() int64 {
 	if o.Follows == nil {
 		return 0
@@ -55,7 +55,7 @@ func (o Options) lostMemory() int64 {
 	return o.Memory / lostShare
 }
 
-// displacedMemory returns the number of bytes of the memory that each list of displaced records may use, and the number of lists.
+// displacedMemory returns the number of bytes that each list of displaced records may use, and the number of lists.
 func (o Options) displacedMemory() (each int64, lists int) {
 	for _, list := range o.Displaced {
 		lists = max(lists, list+1)
@@ -141,7 +141,8 @@ func (l *losses[T]) close() error {
 	return errors.Join(errs...)
 }
 
-// SealLost must be called after the merges of the leading regions and before the merges of the regions that follow.
+// SealLost makes the lost records known to the merges of the regions that follow. It must be called after the merges of the leading regions
+// and before those.
 func (s *Sorter) SealLost() error {
 	if s.lost == nil {
 		return nil
@@ -159,7 +160,7 @@ func (m *Merge) displace(c *cursor) error {
 	return m.giveDisplaced(lostAtOnce)
 }
 
-// giveDisplaced passes the records of displace on if there are more than limit.
+// giveDisplaced moves the pairs that displace has recorded to m.displaced if there are more than limit.
 func (m *Merge) giveDisplaced(limit int) error {
 	if len(m.pairs) <= limit {
 		return nil
@@ -176,8 +177,8 @@ func (s *Sorter) Displaced(list int) ([]Displaced, error) {
 	if err := l.seal(); err != nil {
 		return nil, err
 	}
-	// A merge records the next row of the key, which may be left out later. With KeepLast, the kept record is found by going from the last entry to
-	// the first.
+	// With KeepLast, a merge records the next row of the key in By, although that row may be left out later too. The loop goes from the last entry to
+	// the first, so the By of a later entry is already the record that is kept.
 	for i := len(l.set) - 1; i >= 0; i-- {
 		d := &l.set[i]
 		if d.By < d.Seq {

@@ -23,7 +23,7 @@ type Merge struct {
 	dups    int64
 	current cursor // view of the current row
 	held    []byte // copy of the current row when rows of the same key follow
-	whole   []byte // the current record with its payload, if that is another row's
+	whole   []byte // the current record with its payload, if the payload is stored with another row
 
 	arrivals *arrivals // nil if all cursors are present from the beginning
 
@@ -32,7 +32,7 @@ type Merge struct {
 
 	displaced *losses[Displaced] // receives the rows that are left out; may be nil
 	pairs     []Displaced        // not yet passed to displaced
-	without   *lostRecords       // records whose rows are left out; may be nil
+	without   *lostRecords       // records whose rows this merge leaves out; may be nil
 }
 
 // Region returns a merge of one region. Different regions may be merged concurrently.
@@ -134,8 +134,8 @@ func (m *Merge) Close() {
 	m.tree.cursors = nil
 }
 
-// takeBuffers returns buffers of a closed merge, or empty ones. Reuse keeps merges
-// of region after region free of garbage, and memory at the need of one round.
+// takeBuffers returns the buffers of a closed merge, or empty ones. Without this reuse,
+// the merge of each region would leave its buffers as garbage.
 func (s *Sorter) takeBuffers() buffers {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,10 +203,10 @@ func (m *Merge) Next() bool {
 	}
 }
 
-// lostAtOnce is the number of lost records that a merge passes on at a time.
+// lostAtOnce is the number of lost records that a merge collects before it passes them on.
 const lostAtOnce = 512
 
-// giveLost passes the lost records on if there are more than limit.
+// giveLost moves the lost records to m.losers if there are more than limit.
 func (m *Merge) giveLost(limit int) error {
 	if len(m.lost) <= limit {
 		return nil

@@ -87,7 +87,7 @@ func Lengths(payload []byte, lengths []int32) (values []byte, cells int, err err
 // nil. The values are parts of the payload. The caller must not write to the
 // bytes after a value, up to its capacity.
 func Values(payload []byte, values [][]byte) error {
-	at := 0 // of the lengths
+	at := 0 // position in the lengths
 	total := 0
 	for range values {
 		if at >= len(payload) {

@@ -15,7 +15,7 @@ type LimitError struct {
 	Bytes int64 // on disk when the limit was reached
 	Rows  int64 // rows in those bytes, from which a caller can estimate the need of all rows
 	Raw   int64 // bytes of those rows before compression
-	Need  int64 // disk space needed by a merge of runs into longer ones; 0 if the error is not from such a merge
+	Need  int64 // disk space that a merge of runs into longer ones needs; 0 if the error is not from such a merge
 }
 
 func (e *LimitError) Error() string {
@@ -51,7 +51,7 @@ func (q *quota) give(bytes int64) {
 	q.bytes -= bytes
 }
 
-// with returns the bytes on disk if the given runs are stored twice.
+// with returns the bytes on disk while the given runs are stored twice: as they are, and merged.
 func (q *quota) with(runs []*run) int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -59,13 +59,13 @@ type runWriter struct {
 	rows  int64 // in block
 }
 
-// Names of a sort's files begin so.
+// Prefixes of the names of a sort's files.
 const (
 	runName  = "bulkload-run-"
 	lostName = "bulkload-lost-"
 )
 
-// OwnFile reports whether a file's name is one that a sort gives.
+// OwnFile reports whether a file has the name of a sort's file.
 func OwnFile(name string) bool {
 	base := filepath.Base(name)
 	return strings.HasPrefix(base, runName) || strings.HasPrefix(base, lostName)
@@ -90,7 +90,7 @@ func (s *Sorter) newRunWriter() (*runWriter, error) {
 	}, nil
 }
 
-// add appends a record, with its payload if that is another row's. Regions must not fall from call to call.
+// add appends a record, and its payload from shared if the payload is stored with another row. Regions must not decrease from call to call.
 func (w *runWriter) add(region int, record, shared []byte) error {
 	if region != w.at {
 		if err := w.seek(region); err != nil {

@@ -14,7 +14,7 @@ import (
 
 // SavedRun names a kept run. Callers store it.
 type SavedRun struct {
-	Name string `json:"name"`  // in the directory of the runs
+	Name string `json:"name"`  // without the directory
 	Size int64  `json:"bytes"` // of the file
 }
 

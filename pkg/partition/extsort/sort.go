@@ -48,7 +48,7 @@ func load(b []byte) uint64 {
 	return binary.BigEndian.Uint64(x[:])
 }
 
-// fewRows is the number of equal sort values from which on loading the next
+// fewRows is the least number of equal sort values for which loading the next
 // eight bytes of all keys is faster than comparing keys.
 const fewRows = 6
 
@@ -81,8 +81,8 @@ func (a *arena) sortBy(e []entry, depth int) {
 	}
 }
 
-// touchEqual prefetches the keys of entries that have the sort value of a neighbour, as [cursor.prefetch]
-// does.
+// touchEqual prefetches the keys of entries that have the same sort value as a neighbour, for the reason that [cursor.prefetch]
+// gives.
 func (a *arena) touchEqual(e []entry) {
 	for i, x := range e {
 		if i > 0 && e[i-1].sort == x.sort || i+1 < len(e) && e[i+1].sort == x.sort {

@@ -14,7 +14,7 @@ import (
 // Policy determines how rows with equal keys are handled.
 type Policy uint8
 
-// Policies. First and last refer to input order, among the rows that have a payload if any has.
+// Policies. First and last refer to input order, among the rows with a payload if there are any.
 const (
 	Fail Policy = iota // a second row of a key is a [DuplicateError]
 	KeepFirst
@@ -65,15 +65,15 @@ type Options struct {
 	Memory     int64  // bytes for the arenas of all writers, later for merging; default 256 MiB
 	Dir        string // for runs, default the system's temporary directory
 	Duplicates Policy
-	// Policies holds each region's policy, where they differ. Default: Duplicates for all.
+	// Policies holds the policy of each region, if regions have different ones. Default: Duplicates for all.
 	Policies []Policy
 	// Leading and Follows are for rows of one record, which share its sequence number. If a record's row in one of the first
-	// Leading regions is left out as a duplicate, merges of following regions leave its rows out too. Follows has an entry for
-	// each region; nil: no region follows.
+	// Leading regions is left out as a duplicate, the merges of the regions marked in Follows leave its rows out too. Follows has
+	// an entry for each region; nil: no region follows.
 	Leading int
 	Follows []bool
-	// Displaced holds for each region the number, from 0 on, of the list that gets the duplicates left out by its merges with [KeepFirst]
-	// or [KeepLast]: see [Sorter.Displaced]. A record has at most one row in the regions of a list. nil: there are no lists.
+	// Displaced holds, for each region, the number of the list that records the duplicates that its merges leave out with [KeepFirst] or
+	// [KeepLast]: see [Sorter.Displaced]. Numbers begin at 0. A record has at most one row in the regions of a list. nil: there are no lists.
 	Displaced []int
 	// Keep leaves the runs in Dir, under their names, when the sort is closed or the process ends: [Reopen] opens them again.
 	Keep bool
@@ -114,7 +114,7 @@ type Sorter struct {
 	disk quota
 	lost *lostRecords // nil if no region follows
 
-	displaced []*losses[Displaced] // lists
+	displaced []*losses[Displaced] // by number of the list
 }
 
 // New returns a sort. It uses neither disk nor much memory yet. The error wraps
