@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// Reasons why a value of a column does not divide the keys of a part as it divides the values: see [CheckBound].
+// Reasons why the key of a value is not an exact bound: see [CheckBound].
 var (
 	ErrCut      = errors.New("keeps only some of the value")
 	ErrClock    = errors.New("has times around a change of the clock in another order")
 	ErrNegative = errors.New("keeps the order of numbers from 0 up")
 )
 
-// CheckBound returns why some rows are not on the same side of a value as their keys are of the value's key, for a part that otherwise keeps the
-// order of its column: ErrCut, ErrClock or ErrNegative. The part may have some values for which that is so, and no such error for others. The result
-// is nil for values without a key. With more set, the key continues with other columns, so that different values must have different keys.
+// CheckBound returns an error if the key of a value is not an exact bound: some rows are before the value and their keys after its key, or the
+// reverse. part keeps the order of its column except for such values; the error is ErrCut, ErrClock or ErrNegative. It is nil for a value without a
+// key. more means that the key continues with other columns; then different values must have different keys.
 func CheckBound(part Expr, value []byte, more bool) error {
 	c, ok := part.(Call)
 	switch {
@@ -84,7 +84,7 @@ func checkDateBound(call Call, value []byte, more bool) error {
 	return nil
 }
 
-// WholeDate reports whether a value is a complete date for a part that has all of it: no longer value begins with it, and no other value has its key.
+// WholeDate reports whether a value is a complete date that a part stores completely: no longer value begins with it, and no other value has its key.
 func WholeDate(part Expr, value []byte) bool {
 	c, ok := part.(Call)
 	if !ok || c.Func != "date" {
@@ -96,17 +96,17 @@ func WholeDate(part Expr, value []byte) bool {
 	}
 	for _, f := range d.from.layout.fields {
 		if f.kind == 'f' || f.kind != 0 && f.n == 1 {
-			return false // of one or two digits
+			return false // a field of one or two digits, or an optional fraction
 		}
 	}
 	_, ok = d.from.layout.parse(value)
 	return ok
 }
 
-// milliseconds is finest of layouts that end with milliseconds.
+// milliseconds is the result of finest for layouts that end with milliseconds.
 const milliseconds = 8
 
-// finest returns a number for the least unit of the layout: 0 for years up to 5 for seconds, and one more for each digit of a fraction.
+// finest returns the rank of the smallest unit of the layout: from 0 for years to 5 for seconds, and one more for each digit of a fraction.
 func (l *layout) finest() int {
 	switch l.unit {
 	case 1:
@@ -125,7 +125,7 @@ func (l *layout) finest() int {
 	return least
 }
 
-// change returns the change of the clock within a day of an instant, and by how many seconds; 0 if there is none.
+// change returns the instant of the clock change within a day of an instant, and the seconds by which the clock changes; 0, 0 if there is none.
 func (z *zone) change(instant int64) (at, by int64) {
 	const day = 86400
 	least, most := instant-day, instant+day
@@ -143,13 +143,13 @@ func (z *zone) change(instant int64) (at, by int64) {
 	return most, z.offsetAt(most) - before
 }
 
-// repeats reports whether the clock shows some times twice, and the instant is within them.
+// repeats reports whether the clock shows the local time of an instant twice.
 func (z *zone) repeats(instant int64) bool {
 	at, by := z.change(instant)
 	return by < 0 && instant >= at+by && instant < at-by
 }
 
-// skips reports whether the clock skips some times, and the instant is one that those would have.
+// skips reports whether an instant is one that local times skipped by the clock are converted to.
 func (z *zone) skips(instant int64) bool {
 	at, by := z.change(instant)
 	return by > 0 && instant >= at && instant < at+by

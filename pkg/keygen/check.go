@@ -13,7 +13,7 @@ import (
 // ErrUnknownColumn says that a spec names a column that the records lack.
 var ErrUnknownColumn = errors.New("unknown column")
 
-// longKey is the length from which keys get a warning: HBase stores the key in every cell.
+// longKey is the least length of keys that get a warning: HBase stores the key in every cell.
 const longKey = 100
 
 // CheckOptions holds the facts that a spec is checked against. Zero fields are not checked.
@@ -40,13 +40,13 @@ type Report struct {
 type PartReport struct {
 	Part     string   // as it prints
 	Min, Max int      // its bytes; Max is MaxKey if it is unbounded
-	Bytes    Alphabet // that it can have at any position
+	Bytes    Alphabet // the bytes that can occur in it
 }
 
 // Uniqueness reports whether two records can have the same key if a column's values all differ.
 type Uniqueness uint8
 
-// Answers about uniqueness.
+// The degrees of uniqueness.
 const (
 	NotAsked   Uniqueness = iota
 	Unique                // no two records have the same key
@@ -59,7 +59,7 @@ func (u Uniqueness) String() string {
 }
 
 // Check reports the properties of a spec that are known before a record is read. The error,
-// which wraps [ErrUnknownColumn], names every column that the records lack. The report is the caller's.
+// which wraps [ErrUnknownColumn], names every column that the records lack. The caller owns the report.
 func Check(e Expr, o CheckOptions) (*Report, error) {
 	if err := checkColumns(e, o.Columns); err != nil {
 		return nil, err
@@ -135,8 +135,8 @@ func checkColumns(e Expr, columns []string) error {
 	return errors.Join(errs...)
 }
 
-// uniqueness determines whether the id can be recovered from a key: the key must contain it whole, and its beginning and end must follow
-// from the key.
+// uniqueness determines whether the id can be recovered from a key: the key must contain the complete id, and its beginning and end must
+// be determined by the key's bytes.
 func uniqueness(e Expr, id string, o Options) (Uniqueness, string) {
 	parts := Parts(e)
 	best, why := MayCollide, ""
@@ -188,7 +188,7 @@ func carries(e Expr, id string, o Options) (Uniqueness, string) {
 	return MayCollide, ""
 }
 
-// placed reports whether the position of part i follows from a key's bytes.
+// placed reports whether a key's bytes determine where part i is.
 func placed(parts []Expr, i int, o Options) bool {
 	before := determined(parts[:i], o)
 	following := slices.Clone(parts[i+1:])
@@ -200,8 +200,8 @@ func placed(parts []Expr, i int, o Options) bool {
 	return before && after
 }
 
-// determined reports whether the end of the parts, read in this direction, follows from the key: each part has a fixed length, or ends at a
-// literal that it cannot contain.
+// determined reports whether a key's bytes determine where the parts end, reading them in this order: each part has a fixed length, or is
+// followed by a literal that it cannot contain.
 func determined(parts []Expr, o Options) bool {
 	for i, p := range parts {
 		s := shapeOf(p, o)

@@ -10,14 +10,14 @@ import (
 type civil struct {
 	year, month, day  int
 	hour, minute, sec int
-	ns                int // of the second
+	ns                int // nanoseconds within the second
 	offset            int // seconds east of UTC
 	hasOffset         bool
 }
 
 const nsPerMs = 1_000_000
 
-// parse reads a date of the layout; fields that the layout lacks get their least value.
+// parse reads a date in the layout. Fields that the layout lacks get their least value.
 func (l *layout) parse(b []byte) (civil, bool) {
 	c := civil{month: 1, day: 1}
 	for _, f := range l.fields {

@@ -9,9 +9,9 @@ import (
 
 // Options of [Compile].
 type Options struct {
-	Regions int // modulus of a salt without one of its own: usually the number of the table's regions; needed if [NeedsRegions]
+	Regions int // modulus of salts that specify none: usually the number of the table's regions; required if [NeedsRegions]
 
-	// Value makes a text of any length that is not a key: columns may be empty.
+	// Value compiles a value instead of a key: it may have any length, and columns may be empty.
 	Value bool
 
 	widths map[string]int // columns whose values all have this many bytes
@@ -163,7 +163,7 @@ func (c *compiler) modulus(call Call, most int) (int, error) {
 	return n, nil
 }
 
-// NeedsRegions reports whether a salt in the spec has no modulus of its own.
+// NeedsRegions reports whether the spec has a salt without a modulus.
 func NeedsRegions(e Expr) bool {
 	switch e := e.(type) {
 	case Concat:

@@ -11,13 +11,13 @@ import (
 type Dates struct {
 	layout *layout
 	zone   *zone
-	exact  bool // digits after the millisecond are an error to Millis
+	exact  bool // Millis returns an error for digits after the millisecond
 }
 
 // TimestampLayout is the default layout of timestamps.
 const TimestampLayout = "yyyy-MM-dd HH:mm:ss[.SSS]"
 
-// NewTimestamps returns Dates with the given layout, or with [TimestampLayout] if it is empty: then Millis returns an error instead of
+// NewTimestamps returns Dates with the given layout. If it is empty, the layout is [TimestampLayout], and Millis returns an error instead of
 // dropping digits.
 func NewTimestamps(layout, zone string) (*Dates, error) {
 	exact := layout == ""
@@ -45,8 +45,8 @@ func NewDates(layout, zone string) (*Dates, error) {
 	return &Dates{layout: l, zone: z}, nil
 }
 
-// Parse returns a text as milliseconds since 1970 and the nanoseconds, below a million, after them. Fields that the layout lacks get their
-// least value; for a time that a clock change repeats or skips, the UTC offset before the change counts. The error wraps ErrDate, ErrNumber
+// Parse returns a text as milliseconds since 1970 and the remaining nanoseconds, which are below a million. Fields that the layout lacks get
+// their least value. A time that a clock change repeats or skips has the UTC offset from before the change. The error wraps ErrDate, ErrNumber
 // or ErrRange, and its text continues "TEXT is".
 func (d *Dates) Parse(text []byte) (ms int64, nanos int, err error) {
 	if unit := d.layout.unit; unit > 0 {
@@ -85,8 +85,8 @@ func (d *Dates) instant(c *civil) (ms int64, nanos int) {
 	return s*1000 + int64(c.ns/nsPerMs), c.ns % nsPerMs
 }
 
-// Append writes a time in the form that Parse reads. The error, which wraps ErrRange, occurs only for a layout of dates and years outside 0
-// to 9999.
+// Append writes a time in the form that Parse reads. It returns an error, which wraps ErrRange, only if the layout is not a number and the
+// year is outside 0 to 9999.
 func (d *Dates) Append(dst []byte, ms int64, nanos int) ([]byte, error) {
 	if unit := d.layout.unit; unit > 0 {
 		return strconv.AppendInt(dst, floorDiv(ms, unit), 10), nil
@@ -164,7 +164,7 @@ func (m *millisNumber) fail(text []byte, err error) error {
 type dateOp struct {
 	millisNumber
 	to    *Dates
-	plain bool // neither layout has instants: the zone does not matter
+	plain bool // neither layout denotes instants, so the zone does not matter
 }
 
 func compileDate(c *compiler, call Call) (op, error) {
@@ -209,6 +209,6 @@ func (d *dateOp) append(dst []byte, fields [][]byte) ([]byte, error) {
 	if !ok {
 		return dst, d.fail(b, d.from.notDate())
 	}
-	c.ns -= c.ns % nsPerMs // as for dates that are converted through milliseconds
+	c.ns -= c.ns % nsPerMs // dates that are converted through milliseconds lose these digits too
 	return d.to.layout.append(dst, &c), nil
 }

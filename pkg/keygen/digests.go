@@ -38,7 +38,7 @@ type saltOp struct {
 	in    *input
 	n     int64
 	width int  // 0: one byte
-	sign  bool // the byte keeps the remainder's
+	sign  bool // the byte keeps the sign of the remainder
 	fn    func(text []byte) int64
 }
 
@@ -86,7 +86,7 @@ func compileSpread(c *compiler, call Call) (op, error) {
 	return &saltOp{in: in, n: int64(n), width: decimals(int64(n) - 1), fn: func(b []byte) int64 { return int64(uint32(murmur3(b, 0))) }}, err
 }
 
-// digestOp appends a digest. Exports often hold the rows of a query key consecutively, so the last digest is kept.
+// digestOp appends a digest. It remembers the last one, because the rows of a query key are often consecutive in an export.
 type digestOp struct {
 	in   *input
 	sum  func(dst, text []byte) []byte

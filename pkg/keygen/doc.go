@@ -26,8 +26,8 @@
 //
 // Java programs read the keys, so hashes equal those of a Java String: they
 // process UTF-16 units, so a character beyond U+FFFF counts as two, and wrap in
-// 32 bits. The salt is the absolute value of the remainder, which is defined for
-// −2³¹ too. Dates follow java.time.
+// 32 bits. The salt is the absolute value of the remainder, and not the remainder of
+// the absolute value, which Java cannot compute for −2³¹. Dates follow java.time.
 //
 // # Errors
 //

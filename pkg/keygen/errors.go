@@ -13,21 +13,21 @@ const MaxKey = 32767
 var (
 	ErrEmpty  = errors.New("key column is empty")                     // unless the spec has orempty around it
 	ErrUTF8   = errors.New("key column is not valid UTF-8")           // for a function that works on characters
-	ErrNoKey  = errors.New("row key is empty")                        // for callers: a part of a key may be empty
+	ErrNoKey  = errors.New("row key is empty")                        // returned by callers, since a part of a key may be empty
 	ErrLong   = fmt.Errorf("row key is longer than %d bytes", MaxKey) // all parts together
 	ErrNumber = errors.New("not a whole number")                      // for a function that needs an integer
 	ErrRange  = errors.New("number out of range")                     // beyond 64 bits, or the range of the function
 	ErrDate   = errors.New("not a date of the layout")                // for millis or date
 	ErrFiner  = errors.New("finer than a millisecond: a layout with [.SSS] cuts the digits after it")
-	ErrShort  = errors.New("too short")               // for the part of it that a function uses
+	ErrShort  = errors.New("too short")               // a function uses bytes that the value does not have
 	ErrWide   = errors.New("too long for its width")  // for pad and similar functions
 	ErrHex    = errors.New("not hex digits in pairs") // for a function that reads hexadecimal text
 )
 
-// A FieldError is the error of a record without a key. It names the column at fault, and the part of the key that failed.
+// A FieldError explains why a record has no key. It names the column at fault and the part of the key that failed.
 type FieldError struct {
-	Column string // empty if it is several columns or the key as a whole
-	Part   string // of the spec, as it prints; empty if it is the column alone or the key as a whole
+	Column string // empty if several columns or the key as a whole are at fault
+	Part   string // of the spec, as it prints; empty if the part is just the column, or if the key as a whole is at fault
 	Err    error
 }
 
@@ -48,7 +48,7 @@ func (e *FieldError) Reason() string {
 
 func (e *FieldError) Unwrap() error { return e.Err }
 
-// A ValueError is about a value of a record. Its message has only the value's length: messages may be stored where data must not be.
+// A ValueError is about a value of a record. Its message contains the value's length but not the value: messages may be stored where data must not be.
 type ValueError struct {
 	Value []byte // its beginning
 	Bytes int    // its length

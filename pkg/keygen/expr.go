@@ -16,7 +16,7 @@ type Expr interface {
 // Column is a field's bytes.
 type Column struct {
 	Name string
-	word bool // a word of the value language: there the name is in back quotes
+	word bool // the name is a word of the value language, where it must be in back quotes
 }
 
 // Literal is a sequence of constant bytes.

@@ -29,7 +29,7 @@ type function struct {
 	number  func(*compiler, Call) (number, error) // one of text and number is set
 	shape   func(c Call, o Options) shape
 	numbers func(c Call, o Options) numbers // of a number
-	kind    func(c Call) (Kind, error)      // of a function for values only, which checks the call; all other members are nil then
+	kind    func(c Call) (Kind, error)      // for functions of values only: checks the call and returns its kind; all other members are nil then
 }
 
 // A Function is the documentation of a function of the language.
@@ -47,8 +47,8 @@ func Functions() []Function {
 	return list
 }
 
-// language holds the functions. They compile calls of one another, so the list is made at its first use, once for all goroutines: a service
-// compiles keys for each request.
+// language holds the functions. It is built at its first use, because functions compile calls of other functions, and only once, because a
+// service compiles keys for each request.
 var language struct {
 	once      sync.Once
 	functions []function
@@ -215,7 +215,7 @@ func checkOrEmpty(c Call) error {
 	return nil
 }
 
-// checkPad rejects pads that would fail for some records because of the hash's range.
+// checkPad rejects a width that is too small for some results of a hash.
 func checkPad(c Call) error {
 	n, ok := numbersOf(c.Args[0], Options{})
 	switch {

@@ -10,7 +10,7 @@ type input struct {
 	ops    []op
 	buf    []byte
 	column string // if the bytes are from one column alone; for messages
-	chars  bool   // the ops' results must be valid UTF-8, and not all ops check that
+	chars  bool   // the bytes must be checked for valid UTF-8: a function works on characters, and not all ops check that
 	empty  bool   // the arguments may be empty
 }
 

@@ -59,12 +59,12 @@ func results(o Operation) []Expr {
 	return list
 }
 
-// joint returns the kind of an expression with one of several values: their common kind, or text if they mix numbers and text.
+// joint returns the kind of an expression that results in one of several values: their common kind, or text if they mix numbers and text.
 func joint(list []Expr, name string) (Kind, error) {
 	return oneKind(kindsOf(list), KindText, "%s cannot give both %s and %s", name)
 }
 
-// oneKind returns the common kind of values, or mixed for numbers and text. Conditions mix with nothing: format is that error's.
+// oneKind returns the common kind of values, or mixed if there are numbers and text. A mix with conditions is an error with the given format.
 func oneKind(kinds []Kind, mixed Kind, format, name string) (Kind, error) {
 	k := KindNull
 	for i, next := range kinds {
@@ -81,14 +81,14 @@ func oneKind(kinds []Kind, mixed Kind, format, name string) (Kind, error) {
 	return k, nil
 }
 
-// compared returns the kind as which values are compared: numbers if one of them is a number.
+// compared returns the kind that values are converted to before they are compared: numbers if one of them is a number.
 func compared(list []Expr, name string) (Kind, error) { return comparedKinds(kindsOf(list), name) }
 
 func comparedKinds(kinds []Kind, name string) (Kind, error) {
 	return oneKind(kinds, KindNumber, "%s cannot compare %s with %s", name)
 }
 
-// kindsOf returns the kind of each value, computed once: that of a call depends on its arguments.
+// kindsOf returns the kind of each value. Callers use it to compute each kind only once, because the kind of a call depends on its arguments.
 func kindsOf(list []Expr) []Kind {
 	kinds := make([]Kind, len(list))
 	for i, e := range list {
@@ -97,7 +97,7 @@ func kindsOf(list []Expr) []Kind {
 	return kinds
 }
 
-// Compared returns the kind as which the arguments of a comparison, of nullif, least or greatest are compared.
+// Compared returns the kind that the arguments of a comparison, or of nullif, least or greatest, are converted to before they are compared.
 func Compared(args []Expr) Kind {
 	k, _ := compared(args, "")
 	return k

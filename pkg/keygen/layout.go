@@ -124,7 +124,7 @@ func (l *layout) checkOutput() error {
 	return nil
 }
 
-// offset reports whether dates of the layout have their own UTC offset.
+// offset reports whether the layout contains a UTC offset.
 func (l *layout) offset() bool {
 	return slices.ContainsFunc(l.fields, func(f layoutField) bool { return f.kind == 'X' })
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Operation is an operator with its operands in a value: and, or, not, = != < <= > >=, in, between, like, matches, is null, each of these
-// words also with not where the language has it, and case. The arguments of case are pairs of a condition and a value, followed by the
-// value of else, if there is one. Keys have no operations.
+// Operation is an operator with its operands in a value: and, or, not, = != < <= > >=, in, between, like, matches, is null, the negated
+// forms of these words, and case. The arguments of case are pairs of a condition and a value, followed by the value of else, if there is
+// one. Keys have no operations.
 type Operation struct {
 	Name string
 	Args []Expr

@@ -15,7 +15,7 @@ type SyntaxError struct {
 	Pos  int    // byte position, from 0
 	Msg  string // the error there, as text
 
-	value bool // the spec is a value's, not a key's
+	value bool // the text is a value, not a key
 	err   error
 }
 
@@ -66,7 +66,7 @@ func (p *parser) fail(format string, args ...any) error {
 	return &SyntaxError{Spec: p.s, Pos: p.at, Msg: fmt.Sprintf(format, args...), value: p.value}
 }
 
-// place sets the position of an error about an argument to the argument's.
+// place sets the position of an error about an argument to the position of that argument.
 func (p *parser) place(err error, starts []int) error {
 	if a, ok := errors.AsType[*argError](err); ok {
 		p.at = starts[a.arg]

@@ -16,11 +16,11 @@ var (
 // A KeyParser extracts columns from keys: those that the spec stores unchanged. It has buffers of its own, so each goroutine needs its own.
 type KeyParser struct {
 	columns     []string
-	front, back keyRun     // before the first part of unknown width, and after the last
 	free        []freePart // the parts of unknown width
-	between     []keyRun   // after each of them but the last
+	front, back keyRun     // the parts before the first free part, and after the last
+	between     []keyRun   // the parts after each free part but the last
 	program     *Program   // makes the key again; nil: a column is not stored unchanged
-	order       []int      // the program's columns in columns
+	order       []int      // the index in columns of each of the program's columns
 	fields      [][]byte
 	again       []byte
 	left, right []int
@@ -63,9 +63,9 @@ func (r *keyRun) fits(b []byte) bool {
 	return true
 }
 
-// CompileParser returns a parser of a spec's keys. It skips parts of a known width. Of the others, which are columns and functions such as
-// a salt whose modulus is not given, there may be one, or several with constant text between any two; it rejects a spec with two of them
-// side by side, and a spec that stores no column unchanged.
+// CompileParser returns a parser of a spec's keys. The parser skips parts of a known width. Parts of unknown width are columns, and functions
+// such as a salt without a modulus. CompileParser rejects a spec in which two of these have no constant text between them, and a spec that
+// stores no column unchanged.
 func CompileParser(e Expr, o Options) (*KeyParser, error) {
 	p := &KeyParser{}
 	run := &p.front
@@ -103,7 +103,7 @@ func modulusHint(parts ...Expr) string {
 	return ""
 }
 
-// column returns the index of a part's column, −1 if it is not stored unchanged.
+// column returns the index of a part's column, and adds the column if it is new; −1 if the part does not store a column unchanged.
 func (p *KeyParser) column(e Expr) int {
 	if c, ok := e.(Call); ok && c.Func == "orempty" {
 		e = c.Args[0]
@@ -140,8 +140,8 @@ func (p *KeyParser) verifyBy(e Expr, o Options) error {
 // is shared: do not change it.
 func (p *KeyParser) Columns() []string { return p.columns }
 
-// Parse sets the value of each column, a part of the key. The error is [ErrForeignKey] or [ErrTwoCuts]. If a key contains all columns of
-// the spec, it is foreign unless the columns yield the same key again.
+// Parse sets the value of each column to its bytes in the key. The error is [ErrForeignKey] or [ErrTwoCuts]. If a key contains all columns of
+// the spec, Parse makes the key again from the columns, and the key is foreign if the result differs.
 func (p *KeyParser) Parse(key []byte, values [][]byte) error {
 	if !p.front.fits(key) || len(key) < p.front.width+p.back.width || !p.back.fits(key[len(key)-p.back.width:]) {
 		return ErrForeignKey
@@ -168,7 +168,7 @@ func (p *KeyParser) Parse(key []byte, values [][]byte) error {
 	return p.verify(key, values)
 }
 
-// cut finds the ends of the parts of unknown width: the first possible ends, and the last ones. If these are equal, they are the only ones.
+// cut finds the first possible end and the last possible end of each part of unknown width. If these are equal, there is only one way to cut the key.
 func (p *KeyParser) cut(free []byte) error {
 	last := len(p.free) - 1
 	p.left[last], p.right[last] = len(free), len(free)

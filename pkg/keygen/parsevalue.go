@@ -6,14 +6,14 @@ import (
 	"unicode"
 )
 
-// ParseValue parses an expression of a cell or a filter. It has all features of keys, and comparisons, conditions, numbers and NULL; the
-// kinds of its parts must match. Errors are of type [*SyntaxError].
+// ParseValue parses an expression of a cell or a filter. In addition to the features of keys, expressions have comparisons, conditions, numbers
+// and NULL. The kinds of their parts must match. Errors are of type [*SyntaxError].
 func ParseValue(text string) (Expr, error) {
 	p := &parser{s: text, value: true}
 	return p.parseAll()
 }
 
-// CheckValue rejects an expression if the records lack one of its columns. The error, which wraps [ErrUnknownColumn], has its position.
+// CheckValue rejects an expression if the records lack one of its columns. The error, which wraps [ErrUnknownColumn], contains the column's position.
 func CheckValue(e Expr, columns []string) error {
 	p := &parser{s: e.String(), value: true, known: columns}
 	_, err := p.parseAll()

@@ -3,7 +3,7 @@ package keygen
 // A Recipe is a named key design that is in use.
 type Recipe struct {
 	Name  string `json:"name"`
-	Spec  string `json:"spec"`  // uses the job's number of regions if the table's salt is not given
+	Spec  string `json:"spec"`  // a salt without a modulus uses the job's number of regions
 	About string `json:"about"` // its purpose
 }
 

@@ -106,8 +106,8 @@ func saltShape(c Call, o Options) shape {
 	return spreadOver(int64(n), decimals(int64(n)-1))
 }
 
-// byteSaltShape returns the shape of a salt of one byte. A signed one has each remainder from 1−n to n−1 equally often, and 0 twice, as both
-// signs have it.
+// byteSaltShape returns the shape of a salt of one byte. A signed salt has each remainder from 1−n to n−1 equally often, except that 0 is
+// twice as frequent, because it is the remainder of hashes of both signs.
 func byteSaltShape(signed bool) func(Call, Options) shape {
 	return func(c Call, o Options) shape {
 		n := modulusOf(c, o.Regions)
@@ -127,7 +127,7 @@ func byteSaltShape(signed bool) func(Call, Options) shape {
 	}
 }
 
-// modulusOf returns the modulus of a call, or the usual one.
+// modulusOf returns the modulus of a call, or usual if it has none.
 func modulusOf(c Call, usual int) int {
 	if len(c.Ints) > 0 {
 		return c.Ints[0]
@@ -200,7 +200,7 @@ func reverseShape(c Call, o Options) shape {
 	return shape{min: s.min, max: s.max, set: s.set}.withLead()
 }
 
-// substrShape keeps the facts about the leading bytes if the call begins there, because the start of a digest is a usual prefix.
+// substrShape keeps the facts about the leading bytes if the result begins with them, because the start of a digest is a common prefix.
 func substrShape(c Call, o Options) shape {
 	s := shapeOf(c.Args[0], o)
 	out := shape{min: 1, max: s.max, set: s.set}

@@ -12,7 +12,7 @@ import (
 // sharesOf returns the expected share of rows of each region between the split points, for keys whose leading bytes are hashes. It returns
 // nil if the hashes alone do not determine the shares.
 func sharesOf(s shape, splits [][]byte) []float64 {
-	const enough = 0.005 // of all rows may be in doubt
+	const enough = 0.005 // the share of rows that may be in doubt at a split point
 	shares := make([]float64, len(splits)+1)
 	last := 0.0
 	for i, split := range splits {
@@ -74,8 +74,8 @@ func below(lead []symbol, whole bool, split []byte) (lo, hi float64) {
 	return (float64(less) + times*lo) / float64(s.n), (float64(less) + times*hi) / float64(s.n)
 }
 
-// uneven describes the distribution of rows over the regions, if it is bad: some regions with none, or one with more than twice as many as
-// any other. One region of a salt that has been split again does not count.
+// uneven describes the distribution of rows over the regions if it is bad: some regions get no rows, or one gets more than 2.5 times as many
+// as any other. The margin above 2 allows for one region of a salt that has been split again.
 func uneven(s shape, splits [][]byte, shares []float64) string {
 	sorted := slices.Sorted(slices.Values(shares))
 	n := len(sorted)
@@ -89,7 +89,7 @@ func uneven(s shape, splits [][]byte, shares []float64) string {
 	return fmt.Sprintf("keys start with %s, the split points with %s: %s (shares of the rows)", s.first, firsts, namedShares(splits, shares))
 }
 
-// namedShares lists every region if there are few, else the heaviest and the number of empty ones.
+// namedShares lists every region if there are few. Otherwise it lists the largest ones and counts the empty ones.
 func namedShares(splits [][]byte, shares []float64) string {
 	const few = 16
 	order := make([]int, len(shares))

@@ -8,8 +8,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// suggest returns the known name that name may stand for: one that begins with it, or that it begins with, else one that differs in a few
-// letters.
+// suggest returns a hint with the known names that name may stand for: those that begin with it or with which it begins, else the nearest ones. It
+// returns "" if there are none or too many.
 func suggest(name string, known []string) string {
 	const most = 3 // more would not be a hint
 	name = strings.ToLower(name)
@@ -29,7 +29,7 @@ func suggest(name string, known []string) string {
 	return "did you mean " + strings.Join(near, " or ") + "?"
 }
 
-// Nearest returns the names with the least difference, if that is at most a third.
+// Nearest returns the known names with the least difference from name, which is in lower case, if they differ in at most about a third of the letters.
 func Nearest(name string, known []string) (near []string) {
 	least := 1 + min(len(name), 30)/3
 	for _, k := range known {
@@ -86,7 +86,7 @@ func ColumnList(names []string) string {
 	return fmt.Sprintf("%q", cut)
 }
 
-// separatorHint returns a hint for a first line of one column that contains a common separator other than the configured one.
+// separatorHint returns a hint for a first line that is a single column and contains a common separator other than the configured one.
 func separatorHint(line string) setting.Text {
 	for _, sep := range []string{";", "\t", "|", ","} {
 		if strings.Contains(line, sep) {
@@ -96,7 +96,7 @@ func separatorHint(line string) setting.Text {
 	return setting.Textf("the first line has one column: is %s right?", setting.FieldSep)
 }
 
-// unprovenError is about names that may be data: those of a file without a header are the data of its first line.
+// unprovenError is about names that may be data: if a file has no header, its first line is taken for names but contains data.
 type unprovenError struct {
 	error
 	names []string

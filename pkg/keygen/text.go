@@ -90,8 +90,8 @@ func trim(dst, b []byte, _ []int) ([]byte, error) {
 	return append(dst, b...), nil
 }
 
-// substr returns characters starting at from, counted from 0, or from the end if it is negative: a given number of them or all. A text
-// without these characters is an error, because the key would have a hole.
+// substr returns a given number of characters, or all of them, starting at a position that is counted from 0, or from the end if it is negative.
+// A text that is too short is an error, because the key would have a hole.
 func substr(dst, b []byte, ints []int) ([]byte, error) {
 	from := ints[0]
 	if from < 0 {

@@ -11,7 +11,7 @@ const (
 	MaxWidth = 1 << 20
 )
 
-// valueLanguage holds the functions of values, as language holds those of keys.
+// valueLanguage holds the functions of values, like language, which holds the functions of keys.
 var valueLanguage struct {
 	once      sync.Once
 	functions []function
@@ -31,7 +31,7 @@ func listValueFunctions() []function {
 		f.kind = func(c Call) (Kind, error) { return kind(&f, c) }
 		list = append(list, f)
 	}
-	// gives checks a function with least to most arguments, all of them texts or numbers, and further conditions.
+	// gives returns the check of a function of the given kind: it has least to most arguments, all of them texts or numbers, and passes more.
 	gives := func(k Kind, least, most int, more ...func(Call) error) func(*function, Call) (Kind, error) {
 		return func(f *function, c Call) (Kind, error) {
 			err := takes(f, c, least, most, len(c.Args))

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 	"time"
-	_ "time/tzdata" // zones by name on hosts that have no zone database
+	_ "time/tzdata" // for hosts that have no zone database
 )
 
 // zone converts local times to instants and back. It is never changed, and safe for concurrent use.
@@ -20,7 +20,7 @@ type span struct {
 	offset int64 // seconds east of UTC
 }
 
-// spansEnd is the year up to which spans are stored, because a lookup in the zone database takes longer than all other work on a date.
+// spansEnd is the year up to which a zone stores its spans. A lookup in the zone database would take longer than all other work on a date.
 const spansEnd = 2100
 
 func newZone(name string) (*zone, error) {
@@ -45,7 +45,7 @@ func newZone(name string) (*zone, error) {
 		if next.IsZero() {
 			return z, nil
 		}
-		if !next.After(at) { // Go 1.26 does this on the last day of a leap year
+		if !next.After(at) { // a defect of Go 1.26 on the last day of a leap year
 			next = at.Add(time.Hour)
 		}
 		from = next.Unix()
