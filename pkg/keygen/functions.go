@@ -215,7 +215,7 @@ func checkOrEmpty(c Call) error {
 	return nil
 }
 
-// checkPad rejects a width that is too small for some results of a hash.
+// checkPad rejects a pad that would fail for some results of a hash: they are negative, or too long for the width.
 func checkPad(c Call) error {
 	n, ok := numbersOf(c.Args[0], Options{})
 	switch {

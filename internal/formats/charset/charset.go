@@ -17,7 +17,7 @@ const (
 	utf16Text
 )
 
-// Ahead is the number of bytes after a block that [Charset.Starts] needs, unless the text ends there: a character has at most Ahead bytes after its
+// Ahead is the number of bytes after a block that [Charset.Starts] needs, unless the text ends there: the longest character has Ahead bytes after its
 // first.
 const Ahead = 3
 
@@ -46,8 +46,8 @@ func (c *Charset) Single() bool { return c.form == single }
 func (c *Charset) Safe() byte { return c.safe }
 
 // Append decodes src to UTF-8 and appends it to dst. Bytes that are not a character of the set become U+FFFD; bad is the offset in src of the first
-// such sequence, -1 if there is none. A U+FFFD that is encoded in src is a valid character. A byte order mark is decoded as a character too, except
-// in "utf-16", where src must begin with a mark, which defines the byte order and is left out.
+// such sequence, -1 if there is none. A U+FFFD that is encoded in src is a valid character. A byte order mark is decoded like any other character,
+// except in "utf-16", where src must begin with a mark: it defines the byte order and is left out.
 //
 // Append allocates only to grow dst. It may write after the end of the result, up to its capacity. dst and src must not overlap.
 func (c *Charset) Append(dst, src []byte) (out []byte, bad int) {

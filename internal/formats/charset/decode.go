@@ -15,7 +15,7 @@ const (
 	slack = 24
 )
 
-// room grows dst for n more bytes of source, and returns the free part after it. No byte becomes more than three: U+FFFD, or the euro sign.
+// room grows dst for n more bytes of source, and returns the free part after it. A source byte becomes at most three bytes: U+FFFD, or the euro sign.
 func room(dst []byte, n int) (grown, free []byte) {
 	dst = slices.Grow(dst, 3*n+slack)
 	return dst, dst[len(dst):cap(dst)]
@@ -24,7 +24,7 @@ func room(dst []byte, n int) (grown, free []byte) {
 // decodeSingle decodes a single-byte set.
 func (c *Charset) decodeSingle(dst, src []byte) (out []byte, n, bad int) {
 	bad = -1
-	ascii := c.safe > 0 // bytes below 0x80 are themselves
+	ascii := c.safe > 0 // bytes below 0x80 are ASCII
 	for i := 0; i < len(src); {
 		end := min(i+chunk, len(src))
 		var to []byte

@@ -19,15 +19,15 @@ type Guess struct {
 const (
 	// latin is the fallback, which fits every text.
 	latin = "cp1252"
-	// commonShare is the percentage of common pairs from which on text counts as Chinese. TestDetectShares shows the range around it.
+	// commonShare is the least percentage of common pairs in text that counts as Chinese. TestDetectShares shows the range around it.
 	commonShare = 60
 	// enoughUTF8 is the number of bytes from 80 on that prove UTF-8: one pair of GB18030 in ten is valid UTF-8 by chance, sixteen in a row never are.
 	enoughUTF8 = 32
 )
 
-// Detect returns the possible sets for the start of a text, the likelier set first. last means that head is all of the text; otherwise a character
-// may be cut off at its end. It looks for byte order marks, UTF-8, UTF-16 without a mark (which is never certain), and GB18030 against Latin-1 (never
-// certain either, as Korean and Japanese text may fit too). For an empty head it returns nil.
+// Detect returns the possible sets of a text that begins with head, the likeliest set first. last means that head is all of the text; otherwise a
+// character may be cut off at its end. Detect looks for byte order marks and for UTF-8. It also looks for UTF-16 without a mark, and distinguishes
+// GB18030 from Latin-1; these two are never certain, because Korean and Japanese text may look like Chinese. For an empty head it returns nil.
 func Detect(head []byte, last bool) []Guess {
 	if len(head) == 0 {
 		return nil
@@ -46,8 +46,8 @@ func Detect(head []byte, last bool) []Guess {
 	inUTF8 := firstBad("utf-8", head, last)
 	marked := len(head) >= 3 && string(head[:3]) == mark
 	var guesses []Guess
-	// Tables in UTF-16 are seldom valid UTF-8, unless they are all ASCII: then half of their bytes are zero. A smaller share of zeros is text of bytes
-	// that contains zeros.
+	// Tables in UTF-16 are seldom valid UTF-8, unless they are all ASCII: then half of their bytes are zero. If fewer bytes are zero, the text is not
+	// UTF-16 but contains zeros.
 	if zeros > 0 && (inUTF8 >= 0 || 3*zeros > len(head)) {
 		guesses = guessByZeros(head, zeros, last)
 	}
@@ -86,8 +86,8 @@ func Detect(head []byte, last bool) []Guess {
 	return append(guesses, always)
 }
 
-// firstBad returns the offset of the first bytes of head that are not a character of a set, -1 if there are none. Unless last, a character may be cut off
-// at the end.
+// firstBad returns the offset of the first bytes of head that are not a character of a set, -1 if there are none. Unless last is set, a character may be
+// cut off at the end.
 func firstBad(name string, head []byte, last bool) int {
 	c, err := Lookup(name)
 	if err != nil {
@@ -127,7 +127,7 @@ func guessByZeros(head []byte, zeros int, last bool) []Guess {
 	return []Guess{{c.name, false, fmt.Sprintf("no byte order mark, but %d ASCII characters with a zero byte are this way around, %d the other", units, min(little, big))}}
 }
 
-// guessChinese reports whether head is likely to be in GB18030. A guess without a name means that it cannot be, and gives the reason.
+// guessChinese reports whether head is likely to be in GB18030. A guess without a name means that head is not valid GB18030, and gives the reason.
 func guessChinese(head []byte, last bool) (g Guess, fits bool) {
 	if bad := firstBad("gb18030", head, last); bad >= 0 {
 		return Guess{Reason: fmt.Sprintf("byte %d", bad)}, false

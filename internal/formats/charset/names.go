@@ -77,7 +77,7 @@ func plain(c Charset) func(string) *Charset {
 	}
 }
 
-// fromTables builds a set with the tables of from in x/text, and private characters where from has none.
+// fromTables builds a set from an encoding of x/text, with private characters for the pairs that the encoding does not have.
 func fromTables(c Charset, from encoding.Encoding, private []privateRun) func(string) *Charset {
 	return func(name string) *Charset {
 		c.name, c.tables = name, makeTables(c.form, from)
@@ -93,8 +93,8 @@ func addCodePage(name, aliases string, from encoding.Encoding) known {
 	return add(name, aliases, fromTables(Charset{form: single, safe: 0x80}, from, nil))
 }
 
-// ebcdic is a code page of mainframes, in which no byte is safe to read as ASCII. others lists bytes, each followed by the character that replaces
-// that of from.
+// ebcdic returns a code page of mainframes, in which no byte is safe to read as ASCII. others lists bytes, each followed by the character that replaces
+// the one in from.
 func ebcdic(name, aliases string, from encoding.Encoding, others string) known {
 	return add(name, aliases, func(name string) *Charset {
 		t := makeTables(single, from)

@@ -9,8 +9,8 @@ import (
 // mark is the byte order mark, decoded.
 const mark = "\ufeff"
 
-// evident is the factor by which one byte order must give more ASCII characters than the other. Characters whose swapped bytes are characters too are
-// not rare: U+3000 and U+4E00 become 0 and N.
+// evident is the factor by which one byte order must give more ASCII characters than the other. With swapped bytes, some common characters become ASCII:
+// U+3000 and U+4E00 become 0 and N.
 const evident = 2
 
 // markOf returns the byte order of a mark at the start of p, or nil.
@@ -26,7 +26,7 @@ func markOf(p []byte) binary.ByteOrder {
 	return nil
 }
 
-// orders counts the code units of p that are ASCII characters common in tables, with the low byte first (little) or last (big).
+// orders counts the code units of p that are ASCII characters common in tables, once read with the low byte first (little) and once with it last (big).
 func orders(p []byte) (little, big int) {
 	common := func(b byte) bool { return b == '\t' || b == '\n' || b == '\r' || 0x20 <= b && b < 0x7f }
 	for ; len(p) >= 2; p = p[2:] {
@@ -50,7 +50,7 @@ func ordered(order binary.ByteOrder) *Charset {
 	return c
 }
 
-// guessOrder returns the set of a UTF-16 text without a mark. It returns nil with an error, and for an empty text.
+// guessOrder returns the set of a UTF-16 text without a mark, nil for an empty text. Text is an error unless it is evidently little endian.
 func guessOrder(p []byte) (*Charset, error) {
 	little, big := orders(p)
 	switch {

@@ -7,8 +7,8 @@ type privateRun struct {
 	n     int
 }
 
-// privateBlank is the pair of GB18030 that the WHATWG reads as an ideographic
-// space. The standard, Java and Python have U+E5E5 for it.
+// privateBlank is the pair of GB18030 that the WHATWG decodes as an ideographic
+// space. The standard, Java and Python decode it as U+E5E5.
 const privateBlank = 0xa3a0
 
 // privateUse assigns the private use characters of the standard to pairs that are not characters yet. Databases keep such characters in names of
@@ -24,7 +24,7 @@ func (t *tables) privateUse(runs []privateRun) {
 	}
 }
 
-// area appends the runs of lead bytes lead to last, each with the trail bytes from to to, except 7F.
+// area appends a run for each lead byte from lead to last, with the trail bytes from from to to, except 7F.
 func area(runs []privateRun, lead, last, from, to int, first rune) []privateRun {
 	for ; lead <= last; lead++ {
 		for a := from; a <= to; {

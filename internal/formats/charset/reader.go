@@ -20,7 +20,7 @@ func (e *BadBytesError) Error() string {
 const (
 	// readSize is the buffer size of a Reader.
 	readSize = 64 << 10
-	// headSize is the number of bytes from which it guesses the byte order.
+	// headSize is the number of bytes from which a Reader guesses the byte order.
 	headSize = 4 << 10
 )
 
@@ -37,12 +37,12 @@ type Reader struct {
 	err   error // returned after out
 }
 
-// NewReader reads r, which is in the set c, as UTF-8. It is for UTF-16, where no byte is safe, and for callers that have only UTF-8 parsers. A byte
-// order mark at the start is left out. "utf-16" takes its order from the mark; a text without a mark is little endian if that gives many more ASCII
-// characters in the first 4 KiB than big endian does, otherwise the error names the set to declare. A mark that contradicts utf-16le or utf-16be is
-// an error as well.
+// NewReader returns a reader of r, which is in the set c, as UTF-8. It is for UTF-16, where no byte is safe, and for callers that have only UTF-8
+// parsers. A byte order mark at the start is left out. The order of "utf-16" is that of the mark. A text without a mark is little endian if that gives
+// many more ASCII characters in the first 4 KiB than big endian; otherwise it is an error, which names the set to declare. A mark that contradicts
+// utf-16le or utf-16be is an error too.
 //
-// At bytes that are not a character it returns a [*BadBytesError], after all the text before them; nothing can be read after it.
+// Bytes that are not a character end the stream with a [*BadBytesError], after all the text before them.
 func (c *Charset) NewReader(r io.Reader) *Reader {
 	return &Reader{from: r, set: c, in: make([]byte, 0, readSize)}
 }

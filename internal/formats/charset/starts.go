@@ -3,16 +3,14 @@ package charset
 // odd has the bits at odd positions.
 const odd = 0xaaaaaaaaaaaaaaaa
 
-// Starts marks the bytes at which characters begin in the block of the first 64 bytes of p, bit i for p[i]. A byte that is not a character counts as
-// one, as in [Charset.Append].
+// Starts marks the bytes at which characters begin in a block, the first 64 bytes of p: bit i stands for p[i]. An invalid sequence that
+// [Charset.Append] replaces by one U+FFFD counts as a character.
 //
-// skip is the number of bytes of the block that belong to a character that began before it; next is the skip of the following block. The skip is 0
-// for the first block of a text. p must have [Ahead] more bytes after the block, unless
-// the text ends there. So a caller that reads a text in pieces keeps the last Ahead bytes for the next piece. If p is shorter than a block, the bits
-// after it are 0.
+// skip is the number of bytes at the start of the block that belong to a character that began before it: 0 for the first block of a text, and for
+// every other block the next that Starts returned for the block before. Unless the text ends there, p must have [Ahead] more bytes after the block,
+// so a caller that reads a text in pieces keeps the last Ahead bytes for the next piece. If p is shorter than a block, the bits after it are 0.
 //
-// For UTF-8 a character begins with each byte that is not 80 to BF, and skip does
-// not matter. For UTF-16 code units are marked.
+// In UTF-8, a character begins with each byte that is not 80 to BF, and skip does not matter. In UTF-16, code units are marked.
 func (c *Charset) Starts(p []byte, skip int) (starts uint64, next int) {
 	if c.form == single || len(p) < blockSize {
 		return c.startsByStep(p, skip)
@@ -55,15 +53,15 @@ func (c *Charset) startsByStep(p []byte, skip int) (starts uint64, next int) {
 }
 
 // startsByRuns finds all trail bytes of a plain set at once. A run of bytes from 80 on begins with the start of a character, because the byte before
-// it is ASCII or a trail byte in the ASCII range. So each second byte of a run is a trail byte, and so is the byte after a run of odd length.
-// startsByStep handles the cases where that is not sure: an invalid lead byte (80, FF), or a trail byte that may be invalid or belong to a four-byte
-// character. BenchmarkStarts measures both.
+// it is ASCII or a trail byte in the ASCII range. So every second byte of a run is a trail byte, and so is the byte after a run of odd length.
+// startsByStep handles the blocks where this reasoning may fail: they have an invalid lead byte (80, FF), or a trail byte that may be invalid or part
+// of a four-byte character. BenchmarkStarts measures both functions.
 func (c *Charset) startsByRuns(p []byte, b *[blockSize]byte, high uint64, skip int) (starts uint64, next int) {
 	before := uint64(1)<<(skip&7) - 1
 	run := high &^ before
-	// The difference turns over, against the odd places, every second bit of
-	// a run from its first on, and the bit after it if its length is odd: it
-	// has the lead bytes, and the byte after one that is the run's last.
+	// Combined with the odd positions, the difference marks every second bit of a
+	// run, from its first on, and the bit after a run of odd length. These are the
+	// lead bytes, and the trail byte of a lead byte that ends a run.
 	turned := ((run<<1 | odd) - run) ^ odd
 	trails := turned ^ run
 	leads := turned & run

@@ -9,12 +9,12 @@ import (
 // eucThree is the byte before the two bytes of JIS X 0212 in EUC-JP.
 const eucThree = 0x8f
 
-// An entry describes a byte or a pair of bytes: up to three bytes of UTF-8, the first in the lowest byte; their number in bits 24 and 25; the number
-// of source bytes in bits 28 and 29; and the flags long and rare.
+// An entry describes the decoding of a byte or a pair of bytes: up to three bytes of UTF-8, the first in the lowest byte; their number in bits 24 and
+// 25; the number of source bytes in bits 28 and 29; and the flags long and rare.
 type entry uint32
 
 const (
-	// rare marks an entry that needs decodeRare: not a character, or one whose text is stored elsewhere.
+	// rare marks an entry that needs decodeRare: it is not a character, or its text is stored elsewhere.
 	rare = 1 << 31
 	// long marks a pair whose text has four bytes; the low 16 bits are its index in tables.longs.
 	long = 1 << 30
@@ -30,7 +30,7 @@ func (e entry) short() text {
 	return text{[4]byte{byte(e), byte(e >> 8), byte(e >> 16)}, uint8(e.text())}
 }
 
-// A text is the UTF-8 of a character, or of two characters, for which Big5 has pairs.
+// A text is the UTF-8 of one character, or of two: some pairs of Big5 stand for two characters.
 type text struct {
 	b [4]byte
 	n uint8
@@ -54,15 +54,15 @@ func entryOf(s string, size int) entry {
 
 // tables are the decoding tables of a set. They hold the results of x/text for each byte, each pair of bytes and each longer sequence.
 type tables struct {
-	// one is for a byte with nothing after it; in a single set, for any byte.
+	// one is the entry for a byte at the end of the text; in a single-byte set, for any byte.
 	one [256]entry
-	// two is for a byte and the following one: a lead byte and its trail byte, or a byte that is a character by itself. nil for single sets.
+	// two is the entry for a byte and the following one: a lead byte and its trail byte, or a byte that is a character by itself. nil for single-byte sets.
 	two *[1 << 16]entry
 	// pairs has a bit for each entry of two that consumes two bytes: 8 KiB, which fit the L1 cache.
 	pairs [256][4]uint64
 	longs []text
-	// more has, for GB18030, the four-byte characters below U+10000 in their order; for EUC-JP the characters after 8F, 94 for each second byte, 0 for
-	// none.
+	// more has further characters: for GB18030, the four-byte ones below U+10000 in their order; for EUC-JP, those after 8F, 94 for each second byte,
+	// 0 where there is none.
 	more []uint16
 }
 

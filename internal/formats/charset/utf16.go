@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// decodeUTF16 decodes the code units that begin before end, and appends them. A surrogate without its other half and an odd last byte are bad; so is
-// all of src if the set needs a byte order mark and src has none.
+// decodeUTF16 decodes the code units that begin before end, and appends them. A surrogate without its other half and an odd last byte are bad. All of
+// src is bad if the set needs a byte order mark and src has none.
 func (c *Charset) decodeUTF16(dst, src []byte, end int) (out []byte, n, bad int) {
 	bad = -1
 	order := c.order

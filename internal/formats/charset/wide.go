@@ -2,9 +2,9 @@ package charset
 
 import "unicode/utf8"
 
-// Characters of four bytes in GB18030 are numbers: 126 leads of 10 digits, twice.
+// The four bytes of a character in GB18030 are the digits of a number: one of 126 lead bytes, one of 10, and both again.
 const (
-	// fourBMP is how many of them stand for characters below U+10000.
+	// fourBMP is the number of characters below U+10000, which are numbered from 0.
 	fourBMP = 39420
 	// fourAstral is the number of U+10000, 90 30 81 30.
 	fourAstral = 189000
@@ -26,7 +26,7 @@ func (t *tables) four(p []byte) (rune, int) {
 	return utf8.RuneError, 1
 }
 
-// fours returns the characters of [fourBMP].
+// fours returns the four-byte characters below U+10000, by number.
 func fours(s *speller) []uint16 {
 	all := make([]uint16, fourBMP)
 	for n := range all {
