@@ -11,7 +11,7 @@ import (
 // DefaultBlock is the default of [NewBlocks], 64 MiB. Writers make blocks of some 16 KB to 1 MB.
 const DefaultBlock = 64 << 20
 
-// Block is an unpacked block. Its records are in a buffer of the caller, from At to End.
+// Block is an unpacked block. Its records are in the caller's buffer, from At to End.
 type Block struct {
 	// Offset is the file offset of the block, where its count of records begins.
 	Offset int64
@@ -19,12 +19,12 @@ type Block struct {
 	Size int64
 	// Records is the number of records, and Next the number that [Plan.Record] has taken.
 	Records, Next int64
-	// At is the offset of the next record in the buffer, and End that of the block's end.
+	// At is the offset of the next record in the buffer, and End the offset after the last one.
 	At, End int
 }
 
-// Blocks reads the blocks of a split. It must be used by one goroutine at a time, and may read one split after another; between calls it keeps the
-// memory of a packed block and of its codec.
+// Blocks reads the blocks of a split, and may then read another split. It must be used by one goroutine at a time. Between calls it keeps the memory
+// of a packed block and of its codec.
 type Blocks struct {
 	limit  int64
 	header *Header
@@ -48,8 +48,8 @@ func NewBlocks(limit int64) *Blocks {
 // Open starts the split [from, to) of a file. As in Hadoop, a split owns the blocks whose preceding marker begins in it. So each block is read once,
 // however splits divide a file. The marker before the first block is the last 16 bytes of the header.
 //
-// If a split begins inside a block, the first marker found counts as the end of a block. If the data of a file contain the file's marker, which is
-// random, the split ends with an error.
+// If a split begins inside a block, the first marker found counts as the end of that block. If it is part of the data instead, which is unlikely since
+// markers are random, the split ends with an error.
 func (b *Blocks) Open(h *Header, r io.ReaderAt, from, to int64) {
 	b.header, b.from, b.to, b.err = h, from, min(to, h.Size), nil
 	b.win.reset(r, h.Size)
@@ -131,7 +131,7 @@ func (b *Blocks) next(buf []byte) (grown []byte, block Block, more bool, err err
 	return buf, Block{Offset: off, Size: b.marker + syncSize - off, Records: count, At: start, End: len(buf)}, count > 0, nil
 }
 
-// mostRecords returns the largest number of records in size bytes. For records that take no bytes it is 16 Mi.
+// mostRecords returns the largest number of records that size bytes can hold; 16 Mi for records that take no bytes.
 func (b *Blocks) mostRecords(size int64) int64 {
 	if b.header.root.empty {
 		return 1 << 24

@@ -109,7 +109,7 @@ func unsnappy(dst, data []byte, limit int64) ([]byte, int64, error) {
 // unxz unpacks an xz stream. A dictionary larger than the limit is errTooLarge, with the dictionary's size.
 func (u *unpacker) unxz(dst, data []byte, limit int64) (_ []byte, need int64, err error) {
 	u.src.Reset(data)
-	var dictionary int64 // that exceeds the limit
+	var dictionary int64 // the size of a dictionary that exceeds the limit
 	z, _, err := compression.Named("xz").Open(&u.src, compression.Limits{Size: int64(len(data)), Window: uint64(limit), Exceeded: func(_ string, size, _ int64) error {
 		dictionary = size
 		return errTooLarge

@@ -8,9 +8,9 @@ import (
 	"bulkload/internal/formats/valuetext"
 )
 
-// Compile plans the decoding of columns, in their order: fields of the top record by name, leaves of nested records by path, such as addr.city, and
-// whole arrays, maps and records as JSON. A column may occur twice, and both as a whole and in parts. A column that is missing or has no text form is
-// a [ColumnError].
+// Compile plans the decoding of columns, in their order. A column is a field of the top record, by its name, or a leaf of a nested record, by its path,
+// such as addr.city; arrays, maps and records become JSON. A column may be selected twice, and both as a whole and in parts. A column that is missing
+// or has no text form is a [ColumnError].
 func Compile(h *Header, columns []string, o Options) (*Plan, error) {
 	p := &Plan{zone: o.Location, text: o.MaxText}
 	if p.text <= 0 {

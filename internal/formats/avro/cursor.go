@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// maxDepth is how deep records, arrays and maps may be within each other in a record.
+// maxDepth is the largest nesting depth of records, arrays and maps.
 const maxDepth = 1000
 
-// A cursor steps through encoded values, buf[at:end]; texts are appended to buf. Its methods return false at a fault,
-// which then stands in reason and path.
+// A cursor steps through the encoded values buf[at:end], and appends texts to buf. When a method meets a fault, it
+// returns false, and the fault is in reason and path.
 type cursor struct {
 	buf     []byte
 	at, end int
@@ -31,7 +31,7 @@ func (c *cursor) fail(reason string) bool {
 	return false
 }
 
-// ends records that the data end before the value does.
+// ends records that the data end within a value.
 func (c *cursor) ends(reason string) bool {
 	c.short = true
 	return c.fail(reason)
@@ -136,8 +136,8 @@ func (c *cursor) take(n int) (int, bool) {
 	return at, true
 }
 
-// items starts the next block of an array or a map, whose items take at least least bytes each. A count of 0 is the end. size is the block's size in
-// bytes if the writer recorded it, else -1.
+// items starts the next block of an array or a map, whose items take at least least bytes each. A count of 0 ends the array or map. size is the block's
+// size in bytes if the writer recorded it, else -1.
 func (c *cursor) items(least int64) (count int64, size int, ok bool) {
 	size = -1
 	if count, ok = c.long(); !ok {

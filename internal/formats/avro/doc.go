@@ -19,7 +19,7 @@
 //
 // # Values
 //
-// A null is [span.Null]. A union has the value of its branch. Other values have the same text as those that pkg/source reads from Parquet:
+// A null is [span.Null]. A union has the value of its branch. Other values have the same text as in package parquet:
 //
 //	string, enum, bytes, fixed    the text, the bytes
 //	int, long                     decimal
@@ -27,13 +27,13 @@
 //	float, double                 the shortest decimal that reads back as the same number, without ".0", with an
 //	                              exponent below 1e-6 and from 1e21 on; NaN, Infinity, -Infinity
 //	decimal                       plain, with all digits of its scale: 12.30
-//	uuid                          of a fixed 00112233-4455-6677-8899-aabbccddeeff, of a string the string
+//	uuid                          a fixed as 00112233-4455-6677-8899-aabbccddeeff, a string unchanged
 //	date                          2006-01-02
 //	time-millis, -micros          15:04:05, and a fraction without trailing zeros unless it is 0
 //	timestamp-millis, -micros,    2006-01-02 15:04:05, and a fraction as above, in [Options.Location]
 //	-nanos
 //	local-timestamp-...           the same, as stored
-//	duration, big-decimal         refused by name, if it is chosen
+//	duration, big-decimal         an error, if the column is selected
 //	array, map, record            JSON
 //
 // Dates and timestamps that are instants use the Gregorian calendar. If the metadata of a file names an old writer, its dates before 1582-10-15 and
@@ -44,7 +44,7 @@
 // JSON has no blanks. Records have all fields in the schema's order, maps their entries in the file's order. Numbers and decimals are JSON numbers
 // with all their digits. NaN, Infinity and -Infinity, dates, times and uuids are strings with the text above. Bytes and fixed are base64 strings, as
 // in Spark's to_json. A union is the value of its branch, without its type. In strings, ", \ and characters below 0x20 are escaped. A type that
-// contains itself is refused by name.
+// contains itself is an error.
 //
 // # Damage
 //

@@ -99,7 +99,7 @@ func (h *Header) parse(c *cursor) bool {
 	return true
 }
 
-// text takes bytes that follow their length.
+// text takes a length and then as many bytes.
 func (c *cursor) text() ([]byte, bool) {
 	n, ok := c.length()
 	if !ok {

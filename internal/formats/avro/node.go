@@ -38,7 +38,7 @@ const (
 	logicalUUID
 	logicalDate
 	logicalTime
-	logicalInstant // a timestamp, of UTC
+	logicalInstant // a timestamp in UTC
 	logicalLocal   // a timestamp without a zone
 	logicalDuration
 	logicalBigDecimal
@@ -75,7 +75,7 @@ type timeType struct {
 	unit    int64
 }
 
-// times has the logical types of times, by their names.
+// times maps the names of the logical types of times to these types.
 var times = map[string]timeType{
 	"date":                   {kindInt, logicalDate, 1},
 	"time-millis":            {kindInt, logicalTime, 1e3},
@@ -136,7 +136,7 @@ func (n *node) setCalendar(c valuetext.Calendars, done map[*node]bool) {
 	}
 }
 
-// holds reports whether precision decimal digits fit into the type: always into bytes, and into a fixed up to 2^(8 size - 1) - 1.
+// holds reports whether decimals of the given precision fit into the type: they always fit into bytes, and into a fixed if it can hold 10^precision - 1.
 func (n *node) holds(precision int) bool {
 	return n.kind == kindBytes || float64(precision) <= float64(8*n.size-1)*0.30102999566398120
 }
@@ -153,7 +153,7 @@ func integerProperty(v any) int {
 	return int(f)
 }
 
-// measure computes empty and min of a node and its descendants. A type inside itself counts as at least 1 byte, so min is never too large.
+// measure computes empty and min of a node and its descendants. A type within itself counts as 1 byte there, so min is never too large.
 func (n *node) measure(done map[*node]bool) {
 	if done[n] {
 		return

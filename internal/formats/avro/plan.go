@@ -38,10 +38,10 @@ type part struct {
 	all   []int // all spans to fill with the value or with values inside it
 }
 
-// Record takes the next record of a block, from block.At on, and fills fields, one for each selected column, in their order. Values are in buf, the
-// block's buffer; texts that differ from the stored bytes are appended to it, and grown is the extended buffer. The caller may cut it back to
-// block.End when it no longer needs the values. At the end of the block err is io.EOF; any other error is an [Error] or a [SizeError], and ends the
-// block, because the start of the next record is unknown.
+// Record takes the next record of a block, at block.At, and fills fields, one for each selected column, in their order. Values are in buf, the block's
+// buffer. Texts that differ from the stored bytes are appended to it, and grown is the extended buffer; the caller may truncate it to block.End when it
+// no longer needs the values. At the end of the block err is io.EOF. Any other error is an [Error] or a [SizeError], and ends the block, because the
+// start of the next record is unknown.
 func (p *Plan) Record(buf []byte, block *Block, fields []span.Span) (grown []byte, err error) {
 	if block.Next == block.Records {
 		if block.At != block.End {
@@ -93,7 +93,7 @@ func (c *cursor) record(parts []part, fields []span.Span) bool {
 				return c.faultIn(p.name)
 			}
 		default:
-			if p.out >= 0 { // selected as a whole too: decoded twice
+			if p.out >= 0 { // also selected as a whole, so it is decoded twice
 				at := c.at
 				if !c.fill(p, n, fields) {
 					return c.faultIn(p.name)

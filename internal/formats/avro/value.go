@@ -137,7 +137,7 @@ func (c *cursor) number(n *node, v int64) bool {
 	return true
 }
 
-// dated takes the buffer with a date appended, or fails if the calendar has none for the value.
+// dated takes over the buffer with a date appended, or fails if the calendar has no date for the value.
 func (c *cursor) dated(buf []byte, err error) bool {
 	if err != nil {
 		return c.fail(err.Error())

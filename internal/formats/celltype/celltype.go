@@ -11,14 +11,14 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// A Converter appends the bytes of a type for the text of a value, which is not empty. Many goroutines call it. It allocates only for an error. After
-// an error, the appended bytes are undefined.
+// A Converter converts the text of a value, which is not empty, to bytes of a type and appends them. Several goroutines may call it at once. It
+// allocates only for an error. After an error, the appended bytes are undefined.
 type Converter func(dst, text []byte) ([]byte, error)
 
 // ErrValue is wrapped by errors about text that has no bytes in a type.
 var ErrValue = errors.New("value cannot be converted")
 
-// valueError is an ErrValue whose message describes only the fault of the value.
+// valueError matches ErrValue, but its message is only the description of the fault.
 type valueError struct{ *keygen.ValueError }
 
 func (valueError) Is(target error) bool { return target == ErrValue }
@@ -34,7 +34,7 @@ const Names = "text, short, int, long, float, double, boolean, decimal, decimal(
 
 // Type describes the conversion of a column's text to bytes of a cell and back. Its zero value is text, whose bytes are stored unchanged.
 type Type struct {
-	Type     string // one of [Names], of a decimal(P,S) such as decimal(18,2); empty: text
+	Type     string // one of [Names], where decimal(P,S) stands for types such as decimal(18,2); empty: text
 	Encoding string // hbase (default) or phoenix
 	Layout   string // of a date or timestamp, default yyyy-MM-dd and yyyy-MM-dd HH:mm:ss[.SSS]
 	Zone     string // of the text, default UTC

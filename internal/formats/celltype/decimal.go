@@ -160,7 +160,7 @@ func appendPhoenixDecimal(dst, text []byte) ([]byte, error) {
 	for i := 0; i < len(d.digits); {
 		pair := d.digits[i]
 		i++
-		if i > 1 || !odd { // else the first pair has one digit
+		if i > 1 || !odd { // otherwise it is the first pair, which has only one digit
 			pair *= 10
 			if i < len(d.digits) {
 				pair += d.digits[i]

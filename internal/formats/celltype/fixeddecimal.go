@@ -15,8 +15,8 @@ func (c Type) base() string {
 	return name
 }
 
-// Decimal returns P and S of a decimal(P,S): its number of digits, and how many of them follow the point. fixed is false for any other type, whose
-// values have their own scales.
+// Decimal returns P and S of a decimal(P,S): the number of digits, and how many of them follow the point. fixed is false for any other type, including
+// decimal, whose values each have their own scale.
 func (c Type) Decimal() (precision, scale int, fixed bool, err error) {
 	inner, ok := strings.CutPrefix(c.Type, "decimal(")
 	if !ok {

@@ -77,7 +77,7 @@ func appendBase64(dst, value []byte) []byte {
 	return append(base64.StdEncoding.AppendEncode(dst, value), `"}`...)
 }
 
-// textJSON writes the text of an Appender, without quotes if bare returns true for it.
+// textJSON returns a function that writes the text of an Appender: without quotes if bare returns true for it, else as a string.
 func textJSON(text Appender, bare func(string) bool) func(dst, value []byte) ([]byte, bool) {
 	return func(dst, value []byte) ([]byte, bool) {
 		at := len(dst)
@@ -92,7 +92,7 @@ func textJSON(text Appender, bare func(string) bool) func(dst, value []byte) ([]
 	}
 }
 
-// isFinite reports whether text is a number and not NaN or an infinity, which JSON lacks.
+// isFinite reports whether a float's text is a number of JSON: not NaN and not an infinity.
 func isFinite(s string) bool { return s != "NaN" && s != "Infinity" && s != "-Infinity" }
 
 func quoted(bare Appender) func(dst, value []byte) ([]byte, bool) {

@@ -9,7 +9,7 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// A Reverter returns the text of a value that a [Converter] encoded. It returns false for bytes that are not of its type.
+// A Reverter returns the text of a value that a [Converter] encoded. It returns false for bytes that are not a value of the type.
 type Reverter func(value []byte) (string, bool)
 
 // Reverter returns the reverter of the type. It is nil for text, and for Phoenix's decimals, which are shown as raw bytes.

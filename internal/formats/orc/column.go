@@ -94,7 +94,7 @@ func (p *Reader) open(n *node) (*column, error) {
 	return c, nil
 }
 
-// clock sets the clock of a timestamp column to that of the writer's time zone.
+// clock sets a timestamp column's clock to that of the writer's time zone.
 func (p *Reader) clock(c *column) (err error) {
 	zone := p.stripe.zone
 	switch {
@@ -144,7 +144,7 @@ func (p *Reader) dictionary(c *column, lengths *ints, entries uint64) error {
 	return nil
 }
 
-// trimmed returns the span of the text from at to the end of the buffer, without the blanks that pad a CHAR.
+// trimmed returns the span of the text from at to the end of the buffer. If the column is a CHAR, it leaves out the blanks that pad the text.
 func (c *column) trimmed(buf []byte, at int) span.Span {
 	end := len(buf)
 	for c.kind == kindChar && end > at && buf[end-1] == ' ' {
@@ -169,10 +169,10 @@ type flat struct {
 	above  []*flags // whether each enclosing struct and the value itself are present
 	rows   uint64   // rows of the stripe that are not decoded yet
 	has    [maxRows]byte
-	first  [maxRows]int64 // of the values that are present: number, length, position in the dictionary
+	first  [maxRows]int64 // for each present value: its number, its length, or its position in the dictionary
 	second [maxRows]int64
-	row    int // the next one in has
-	value  int // the next one in first and second
+	row    int // index in has of the next row
+	value  int // index in first and second of the next value
 	n      int // rows that are decoded
 }
 

@@ -43,7 +43,7 @@ func fields(message []byte, each func(f field) error) error {
 	return nil
 }
 
-// into returns a function for [fields] that sets the numbers to the values of fields 1, 2 and so on.
+// into returns a function for [fields] that stores the values of fields 1, 2 and so on in the given numbers.
 func into(numbers ...*uint64) func(field) error {
 	return func(f field) error {
 		if f.number > 0 && int(f.number) <= len(numbers) {

@@ -64,7 +64,7 @@ func (s *stream) uvarint128() (hi, lo uint64, err error) {
 		switch {
 		case shift < 64:
 			lo |= v << shift
-			hi |= v >> (64 - shift) // nothing up to 57
+			hi |= v >> (64 - shift) // 0 for shifts up to 57
 		default:
 			hi |= v << (shift - 64)
 			if shift == 126 && v > 3 {

@@ -15,7 +15,7 @@ import (
 type Reader struct {
 	source
 	file     *File
-	number   int // of the stripe
+	number   int // of the current stripe
 	stripe   *stripeFooter
 	maxText  int
 	rules    textRules
@@ -39,8 +39,7 @@ func NewReader(limit parquet.Limit, maxText int) *Reader {
 	return &Reader{source: source{limit: limit}, maxText: maxText}
 }
 
-// Begin moves the reader to the first row of a stripe. It sets the columns that the file lacks to null in fields, which holds the rows that are read
-// together.
+// Begin moves the reader to the first row of a stripe. fields holds the rows of a batch; Begin sets the columns that the file lacks to null in it.
 func (p *Reader) Begin(m *File, raw io.ReaderAt, group int, fields []span.Span) error {
 	p.file, p.number, p.raw, p.codec, p.block = m, group, raw, m.codec, m.block
 	p.rules = textRules{m.zone, m.calendar, min(p.limit.Bytes, maxBuffer)}

@@ -194,7 +194,7 @@ func (d *ints) unpack(dst []int64, width int) error {
 	return err
 }
 
-// unpackBits unpacks numbers of width bits, the highest bit first: up to 56 bits, or 64. Eight bytes of any value must follow their bytes.
+// unpackBits unpacks numbers of width bits, the highest bit first. width is at most 56, or 64. The numbers must be followed by eight bytes of any value.
 func unpackBits(dst []int64, b []byte, width int) {
 	if width == 64 {
 		for i := range dst {
@@ -248,7 +248,7 @@ func (d *ints) patched(head int) error {
 		at += int(gap)
 		patch := uint64(p) & ((1 << patchWidth) - 1)
 		if patch == 0 {
-			continue // part of a gap longer than 255
+			continue // this entry only extends a gap longer than 255
 		}
 		if at >= n || width+bits.Len64(patch) > 64 {
 			return errRun
@@ -262,7 +262,7 @@ func (d *ints) patched(head int) error {
 	return nil
 }
 
-// delta reads a run that has a first number and differences, which all have the same sign.
+// delta reads a run of a first number and differences, which all have the same sign.
 func (d *ints) delta(head int) error {
 	width, n, err := d.sizes(head)
 	if err != nil {

@@ -122,7 +122,7 @@ func (n *node) check() error {
 		return fmt.Errorf("its type %d is not known", n.kind)
 	}
 	if n.kind == kindStruct && len(n.kids) == 0 {
-		return errors.New("it is a struct without fields") // and nothing limits the number of such values
+		return errors.New("it is a struct without fields") // no stream would limit the number of its values
 	}
 	if n.encrypted {
 		return errors.New("it is encrypted: write it without encryption, or choose other columns")

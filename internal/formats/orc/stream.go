@@ -58,7 +58,7 @@ type source struct {
 	held     int64 // bytes of all buffers
 }
 
-// claim adds n to the bytes held, and returns an error if they exceed the memory limit of a reader.
+// claim adds n to the bytes held. It returns an error if they would exceed the memory limit of a reader.
 func (r *source) claim(n int64, what string) error {
 	if n > r.limit.Bytes-r.held {
 		return r.limit.Exceeded(what, r.held+n, r.limit.Bytes)

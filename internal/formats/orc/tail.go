@@ -12,8 +12,8 @@ import (
 // Magic is the text at the start of files and at the end of their post script.
 const Magic = "ORC"
 
-// Ends reports whether a file that begins with [Magic] is an ORC file and not text, given its beginning and its last four bytes. The post script ends
-// with Magic before the last byte, which is its length; text has no NUL.
+// Ends reports whether a file that begins with [Magic] is an ORC file and not text, given its beginning and its last four bytes. These are Magic and the
+// length of the post script, unless the file is truncated; then NUL bytes in the beginning show that it is not text.
 func Ends(head, tail []byte) bool {
 	return len(tail) == 4 && string(tail[:3]) == Magic && tail[3] >= 8 || bytes.IndexByte(head, 0) >= 0
 }

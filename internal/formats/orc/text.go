@@ -84,7 +84,7 @@ func (c *column) decimal(dst []byte, scale int64) ([]byte, error) {
 	return dst, nil
 }
 
-// timestamp appends the local time of the writer, or, for an instant, the time in the configured zone.
+// timestamp appends a timestamp as the writer's local time, and an instant as the time in the configured zone.
 func (c *column) timestamp(dst []byte, second, packed int64) ([]byte, error) {
 	nanos := packed >> 3
 	if zeros := packed & 7; zeros != 0 {

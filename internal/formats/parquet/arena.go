@@ -6,13 +6,13 @@ import (
 )
 
 // arena holds the data of Parquet batches: for each column a region for its page and one for its dictionary, and after
-// them, for one batch, the text of values that are not stored as text. Strings are thus never copied: pages are
-// unpacked to where their values are used.
+// these regions the text of those values of the current batch that are not stored as text. Strings are never copied,
+// because pages are unpacked to where their values are used.
 type arena struct {
 	buf     []byte
 	regions []region
 	total   int    // bytes of all regions
-	base    int    // where the regions end; -1: they must be moved
+	base    int    // the end of the regions; -1: they must be moved
 	all     *int64 // the total of all arenas of a reader; nil: this is the only one
 }
 
@@ -21,7 +21,7 @@ type region struct{ off, size int }
 // slack is the number of bytes after the regions, so that a word can be loaded from any byte of a region.
 const slack = 8
 
-// maxArena is the largest end of a span; the offset after it is that of NULL.
+// maxArena is the largest end of a span. The next offset stands for NULL.
 const maxArena = math.MaxUint32 - 1
 
 var errArena = errors.New("the pages of its columns are larger than 4 GiB together")
@@ -76,7 +76,7 @@ func (a *arena) reserve(i, size int) error {
 	return nil
 }
 
-// reset drops the text of the last batch.
+// reset drops the text of the previous batch.
 func (a *arena) reset() {
 	a.buf = a.buf[:a.base+slack]
 }

@@ -69,7 +69,7 @@ func (c *columnReader) load(p *pageReader) error {
 	return nil
 }
 
-// claim rejects a page whose header states impossible or too large sizes, before memory of these sizes is allocated.
+// claim rejects a page whose header states sizes that are impossible or too large, before memory is allocated for them.
 func (c *columnReader) claim(p *pageReader, h pageHeader) error {
 	if int64(h.unpacked) > c.most {
 		return fmt.Errorf("it has %s, more than all pages together", setting.Count(h.unpacked, "byte"))
@@ -141,7 +141,7 @@ func (c *columnReader) levelsV1(data []byte, h pageHeader) (at int, err error) {
 	return at, err
 }
 
-// levelsAt locates n levels, none above most, at an offset of a page, and returns the offset after them.
+// levelsAt locates n levels, which are at most most, at an offset of a page, and returns the offset after them.
 func levelsAt(data []byte, at, most int, enc encoding, n int) (hybrid, int, error) {
 	if most == 0 {
 		return hybrid{}, at, nil
@@ -220,7 +220,7 @@ func (c *columnReader) plain(p *pageReader, h pageHeader, from int) (err error) 
 	return nil
 }
 
-// dictionary reads a dictionary page. It converts the entries to text once.
+// dictionary reads a dictionary page. It converts each entry to text, so that values need no conversion.
 func (c *columnReader) dictionary(p *pageReader, h pageHeader, packed []byte) error {
 	if c.hasDict {
 		return errors.New("it is a second dictionary")

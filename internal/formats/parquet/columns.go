@@ -2,15 +2,15 @@ package parquet
 
 import "bulkload/pkg/source/span"
 
-// A Column is a column of the batches.
+// A Column is a column to read.
 type Column struct {
-	Name string // path of a field in the file, unless Null or Fixed
+	Name string // path of a field in the file; unused with Null or Fixed
 	// Null means that every row is NULL, and Fixed that every row has Value.
 	Null, Fixed bool
 	Value       []byte
 }
 
-// Constants are the columns of the batches of a file that have the same value in every row. The package of another format may use them.
+// Constants are the planned columns that have the same value in every row of a file. Packages of other formats use them too.
 type Constants struct {
 	Text  []byte // the values that are not NULL, one after the other
 	null  []int  // places among the columns
@@ -36,7 +36,7 @@ func (k *Constants) Add(place int, c Column) bool {
 	return true
 }
 
-// SetNull sets the NULL columns in the rows of a batch, which has this number of columns. No later code changes them.
+// SetNull sets the NULL columns in the rows of a batch with the given number of columns. They stay set when the batch is reused.
 func (k *Constants) SetNull(fields []span.Span, columns int) {
 	for _, place := range k.null {
 		for at := place; at < len(fields); at += columns {

@@ -119,14 +119,14 @@ func appendRLEBools(dst, data []byte, from, to, most int) ([]byte, error) {
 	for range most {
 		var v [1]uint32
 		if !h.read(data, v[:]) {
-			break // nulls have no value
+			break // no more values: nulls are not stored
 		}
 		dst = append(dst, byte(v[0]))
 	}
 	return dst, nil
 }
 
-// appendStreams joins the bytes of each value: the first stream has the first byte of each, and so on.
+// appendStreams joins the bytes of each value: the first stream has the first byte of every value, and so on.
 func appendStreams(dst, data []byte, width int) []byte {
 	n := len(data) / width
 	for i := range n {

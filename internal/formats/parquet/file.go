@@ -21,7 +21,7 @@ const (
 // A Limit is a memory limit.
 type Limit struct {
 	Bytes int64
-	// Exceeded returns the error for an object, what, that needs more bytes than the limit.
+	// Exceeded returns the error for something, such as a page, that needs more bytes than the limit has.
 	Exceeded func(what string, need, have int64) error
 }
 
@@ -38,8 +38,8 @@ type File struct {
 
 	rules textRules
 
-	leaves []leaf        // the leaves to read; a leaf of two columns is there twice
-	flat   int           // the first flat leaves are columns; the others are parts of nested columns
+	leaves []leaf        // the leaves to read; a leaf that two columns read occurs twice
+	flat   int           // the number of leaves that are columns; they come first, and the others are parts of nested columns
 	nested []nestedPlace // the nested columns
 	same   Constants     // the columns with the same value in every row
 	width  int           // number of columns
@@ -213,7 +213,7 @@ func (m *File) planChunks() error {
 	return nil
 }
 
-// planChunk takes the position of a column's pages from the footer. The size in the footer may be slack bytes too small.
+// planChunk takes the position of a column's pages from the footer. The footer's size may be too small by up to slack bytes.
 func (m *File) planChunk(c *footerChunk, rows int64, repeated bool, slack int64) (columnChunk, error) {
 	chunk := columnChunk{start: c.data, codec: c.codec, values: c.values, unpacked: c.unpacked, dictionary: c.indexed}
 	// Without an offset of the dictionary, the dictionary is at the offset of the data.

@@ -117,8 +117,8 @@ const (
 	entryMemory   = 64
 )
 
-// parseFooter reads a footer in Thrift's compact protocol. It ignores a signature after the footer. Its parts may take as much memory
-// as the footer itself may have.
+// parseFooter reads a footer in Thrift's compact protocol. It ignores a signature after the footer. The parsed parts may take as much memory
+// as the limit allows for the footer itself.
 func parseFooter(b []byte, limit Limit) (*footer, error) {
 	t := thrift{b: b, room: limit.Bytes}
 	f := &footer{meta: map[string]string{}}
@@ -284,13 +284,13 @@ func (t *thrift) chunkField(c *footerChunk, id int16, typ byte) {
 	}
 }
 
-// oldSize is how many bytes the sizes of columns may be too small: parquet-mr before 1.2.9 did not count the header of the
-// dictionary (PARQUET-816). Arrow's readers add the same number.
+// oldSize is the number of bytes by which the stored size of a column may be too small: parquet-mr before 1.2.9 did not count the
+// header of the dictionary (PARQUET-816). Arrow's readers add the same number.
 const oldSize = 100
 
 var parquetMR = regexp.MustCompile(`^parquet-mr(?: version (\d+)\.(\d+)\.(\d+))?`)
 
-// slack returns how many bytes of a column may be after the end that its size gives.
+// slack returns the number of bytes by which a column may be longer than its stored size.
 func (f *footer) slack() int64 {
 	m := parquetMR.FindStringSubmatch(f.writer)
 	if m == nil {
@@ -298,7 +298,7 @@ func (f *footer) slack() int64 {
 	}
 	version := 0
 	for _, s := range m[1:] {
-		n, _ := strconv.Atoi(s) // digits, or an empty string if the version is missing: it is old
+		n, _ := strconv.Atoi(s) // digits, or an empty string if the version is missing; then it counts as old
 		version = version*1000 + min(n, 999)
 	}
 	if version < 1_002_009 {

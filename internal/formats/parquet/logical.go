@@ -18,7 +18,7 @@ const (
 	logicalDate      = 6
 	logicalTime      = 7
 	logicalTimestamp = 8
-	logicalInterval  = 9 // reserved for it
+	logicalInterval  = 9 // a reserved number
 	logicalInteger   = 10
 	logicalUnknown   = 11 // always NULL
 	logicalJSON      = 12
@@ -54,7 +54,7 @@ const (
 // errInterval is about columns of intervals.
 var errInterval = errors.New("intervals have no form as text")
 
-// fits returns an error unless a logical or converted type was applied: it then does not fit the column's physical type.
+// fits returns an error unless applied is set: a logical or converted type that cannot be applied does not fit the column's physical type.
 func (t *columnType) fits(applied bool, n *schemaNode) error {
 	if applied {
 		return nil

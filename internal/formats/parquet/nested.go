@@ -35,8 +35,8 @@ func (r *nestedReader) begin(p *Reader, m *File, chunks []columnChunk) {
 	}
 }
 
-// rows appends the values of at most n rows to dst, as JSON, and puts their spans at the columns' places of the fields. It
-// returns the number of rows, which is lower if they are long.
+// rows appends the values of at most n rows to dst, as JSON, and sets the spans of the nested columns in fields. It returns
+// the number of rows, which is less than n if the values are long.
 func (r *nestedReader) rows(dst []byte, fields []span.Span, cols, n int) ([]byte, int, error) {
 	full := len(dst) + batchText
 	for row := range n {
@@ -88,7 +88,7 @@ type nestedWriter struct {
 
 var errLongJSON = errors.New("a value is longer as JSON than a record may be")
 
-// look returns the definition level of a shape's first leaf.
+// look returns the definition level of the current entry of a shape's first leaf.
 func (w *nestedWriter) look(s *shape, rep int) (int, error) {
 	w.at = s.first
 	return w.leaves[s.first].look(rep)

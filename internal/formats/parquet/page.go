@@ -60,8 +60,8 @@ type pageSource struct {
 	lz4    *lz4.Reader
 }
 
-// read reads the header of the page at byte at, which is before end, and, unless claim refuses what the header says, its packed bytes,
-// which are valid until the next call. hint is the likely length of both. It returns the offset of the next page.
+// read reads the header of the page at offset at, which is before end, and then, unless claim returns an error for the header, the page's
+// packed bytes. They are valid until the next call. hint is the likely length of header and bytes. next is the offset of the next page.
 func (s *pageSource) read(at, end int64, hint int, claim func(pageHeader) error) (h pageHeader, packed []byte, next int64, err error) {
 	n := int(min(max(int64(hint), 8<<10), end-at))
 	if err := s.fill(at, 0, n); err != nil {
@@ -105,7 +105,7 @@ func (s *pageSource) read(at, end int64, hint int, claim func(pageHeader) error)
 	return h, packed, at + int64(total), nil
 }
 
-// fill reads bytes have to want of the page that begins at byte at of the file.
+// fill reads bytes have to want of the page that begins at offset at of the file.
 func (s *pageSource) fill(at int64, have, want int) error {
 	if len(s.packed) < want {
 		packed := make([]byte, want+want/8)
@@ -182,7 +182,7 @@ func (s *pageSource) unbrotli(dst, packed []byte) (n int, err error) {
 	return n, errors.Join(err, r.Close())
 }
 
-// readExactly fills dst and checks for further data, which it counts as one byte.
+// readExactly fills dst and returns the number of bytes read. If there are more data, it adds one to that number.
 func readExactly(r io.Reader, dst []byte) (int, error) {
 	n, err := io.ReadFull(r, dst)
 	if err != nil {

@@ -41,8 +41,8 @@ func NewReader(limit Limit, maxText int) *Reader {
 	return p
 }
 
-// Begin prepares to read a row group from its first row. It sets the NULL columns in fields, the rows of a batch, which every call
-// of [Reader.Rows] must reuse.
+// Begin prepares to read a row group from its first row. fields holds the rows of a batch; Begin sets the NULL columns in it, so every
+// call of [Reader.Rows] must get the same fields.
 func (p *Reader) Begin(m *File, raw io.ReaderAt, group int, fields []span.Span) error {
 	p.file, p.group, p.pages.raw = m, group, raw
 	if err := p.begin(); err != nil {
@@ -52,7 +52,7 @@ func (p *Reader) Begin(m *File, raw io.ReaderAt, group int, fields []span.Span) 
 	return nil
 }
 
-// begin prepares the columns for a row group. The region after those of the columns is for the values that are the same in all rows.
+// begin prepares the columns for a row group. The last region of the arena is for the values that are the same in all rows.
 func (p *Reader) begin() error {
 	m := p.file
 	if len(p.cols) != m.flat {

@@ -13,12 +13,12 @@ type schemaNode struct {
 	kids   []*schemaNode
 	first  int // the ordinal of its first leaf
 	leaves int // its number of leaves
-	// The levels of a value that is not null: the number of optional and repeated nodes on its path, and of repeated ones, itself
-	// included.
+	// The levels of a value that is not null: the number of optional and repeated nodes on the path to the node, including the node
+	// itself, and the number of repeated ones among them.
 	def, rep int
 }
 
-// maxDepth is the largest depth of a schema. Levels then have few enough bits to be read like other numbers.
+// maxDepth is the largest depth of a schema. It also bounds the bits of levels, which are read like other numbers.
 const maxDepth = 100
 
 // tree returns the root of the schema.
@@ -73,7 +73,7 @@ func (n *schemaNode) leaf() bool { return len(n.kids) == 0 && n.leaves == 1 }
 // Name returns the name of a node.
 func (n *schemaNode) Name() string { return n.name }
 
-// Members returns the fields of a struct: a group that is no list, map or VARIANT.
+// Members returns the fields of a struct: a group that is not a list, map or VARIANT.
 func (n *schemaNode) Members() (members []*schemaNode, ok bool) {
 	return n.kids, !n.leaf() && n.logical != logicalVariant && n.repetition != repRepeated && n.listed() == nil && n.entries() == nil
 }
@@ -102,8 +102,8 @@ func (n *schemaNode) listed() *schemaNode {
 }
 
 // entries returns the repeated node of a group that is a map, and nil for other nodes. Old writers annotate the map with
-// MAP_KEY_VALUE, which belongs to its entries. A map without values becomes the list of its keys, as in Arrow, and a map whose keys
-// are nested the list of its entries.
+// MAP_KEY_VALUE, which is meant for its entries. A map without values becomes a list of its keys, as in Arrow. A map with nested keys
+// becomes a list of its entries.
 func (n *schemaNode) entries() *schemaNode {
 	if n.logical != logicalMap && (n.logical != 0 || n.converted != convertedMap && n.converted != convertedMapKeyValue) || len(n.kids) != 1 {
 		return nil

@@ -20,7 +20,7 @@ type shape struct {
 	// The parts of VARIANTs, where all but the metadata may be nil; key is the name of a part.
 	meta, rest, typed *shape
 	key               []byte
-	// Its leaves are first to end-1.
+	// The shape's leaves are those from first to end-1.
 	first, end int
 }
 
@@ -83,7 +83,7 @@ func itemShape(n *schemaNode, o *textRules, add func(*schemaNode, columnType) in
 	}
 }
 
-// listOf returns the shape of a list that is not null from a definition level on. r is the repeated node of its items.
+// listOf returns the shape of a list. def is the lowest definition level of a list that is not null, and r the repeated node of the items.
 func listOf(r *schemaNode, def int, item func() (*shape, error)) (*shape, error) {
 	if r.leaves == 0 {
 		return nil, errNoLeaf

@@ -11,8 +11,8 @@ import (
 	"bulkload/internal/formats/valuetext"
 )
 
-// A VARIANT is a group of metadata, value and typed_value. typed_value has separate columns for values of one type; if it is an object, value may
-// have the remaining fields. The fields of that object, or the items of a list, are again groups of a value and a typed_value.
+// A VARIANT is a group of metadata, value and typed_value. typed_value has separate columns for values of one type; if that is an object, value may
+// have further fields of the object. The fields of such an object, and the items of a list, are again groups of a value and a typed_value.
 
 // variantOf returns the shape of a VARIANT.
 func variantOf(n *schemaNode, o *textRules, add func(*schemaNode, columnType) int) (*shape, error) {

@@ -7,7 +7,7 @@ import (
 )
 
 // leafStream reads a leaf of a nested column, entry by entry. An entry is a value, a null, or an empty list or map, with its
-// levels. The stream has its own arena, because its pages end at other rows than the pages of other columns.
+// levels. The stream has its own arena, because its pages do not end at the same rows as those of other columns.
 type leafStream struct {
 	pageReader
 	col           columnReader

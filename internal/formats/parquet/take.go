@@ -123,7 +123,7 @@ func (c *columnReader) takeIndexed(p *pageReader, dst []span.Span, cols int, pre
 
 var errNoEntry = errors.New("an index is not in the dictionary")
 
-// takeText takes text of any length, the form of most columns. It is takeValues without its special cases.
+// takeText takes text of any length. It is takeValues without the special cases, for the form that most columns have.
 func (c *columnReader) takeText(p *pageReader, dst []span.Span, cols int, present []uint32, n int) error {
 	region := p.arena.regions[c.pageRegion()]
 	data := p.arena.buf[region.off : region.off+c.max]

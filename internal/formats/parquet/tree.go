@@ -12,7 +12,7 @@ type Node[N any] interface {
 	Members() (members []N, ok bool)
 }
 
-// A Tree is the columns at the top of a schema. The package of another format may use it.
+// A Tree holds the top-level columns of a schema. Packages of other formats use it too.
 type Tree[N Node[N]] []N
 
 // Names returns the names of the columns.
@@ -24,7 +24,8 @@ func (t Tree[N]) Names() []string {
 	return names
 }
 
-// Columns returns the names of the columns, then the wanted paths to members of structs. It omits a struct if only members of it are wanted.
+// Columns returns the names of the columns, followed by the wanted paths to members of structs. It omits a struct if members of it are wanted
+// but the struct itself is not.
 func (t Tree[N]) Columns(wanted []string) (columns []string) {
 	var paths []string
 	names := t.Names()
@@ -42,7 +43,8 @@ func (t Tree[N]) Columns(wanted []string) (columns []string) {
 	return append(columns, paths...)
 }
 
-// Whole returns the path to the first column, on a path to no column, that is no struct, and "" if there is none.
+// Whole explains a path that leads to no column: it returns the part of the path that leads to a column other than a struct, because no path
+// leads into such a column. It returns "" if the path leads to a column, or if there is no such part.
 func (t Tree[N]) Whole(path string) string {
 	if t.Find(path) != nil {
 		return ""

@@ -29,7 +29,7 @@ const (
 	kindTimestamp    // units since 1970
 	kindTimestampI96 // nanoseconds of the day, Julian day
 	kindUUID
-	// Dates and timestamps of writers whose calendar is not the Gregorian one, or not known.
+	// Dates and timestamps of writers whose calendar is unknown or not the Gregorian one.
 	kindOldDate
 	kindOldTimestamp
 	kindOldI96
@@ -79,7 +79,7 @@ func typeOf(n *schemaNode, o *textRules) (columnType, error) {
 	switch {
 	case t.kind == kindDate && o.calendars.Dates != nil:
 		t.kind, t.calendar = kindOldDate, o.calendars.Dates
-	case t.kind == kindTimestamp && t.zone != nil && o.calendars.Instants != nil: // others are local, and always Gregorian
+	case t.kind == kindTimestamp && t.zone != nil && o.calendars.Instants != nil: // local timestamps are always Gregorian
 		t.kind, t.calendar = kindOldTimestamp, o.calendars.Instants
 	case t.kind == kindTimestampI96 && o.calendars.Int96 != nil:
 		t.kind, t.calendar = kindOldI96, o.calendars.Int96
@@ -175,7 +175,7 @@ func int96(v []byte) (second, nanos int64) {
 	return day*86400 + valuetext.FloorDiv(nanos, 1e9), valuetext.FloorMod(nanos, 1e9)
 }
 
-// dated returns dst, and sets fault if the calendar has no date for a value.
+// dated returns dst, and sets fault to err if the calendar has no date for a value.
 func (t *columnType) dated(dst []byte, err error) []byte {
 	if err != nil {
 		t.fault = err

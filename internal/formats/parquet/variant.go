@@ -293,7 +293,7 @@ func appendOffsetTime(dst []byte, v, unit int64, zone *time.Location) []byte {
 	return valuetext.AppendPadded(append(dst, ':'), uint64(offset/60%60), 2)
 }
 
-// appendShortDecimal writes a decimal, its lowest byte first, without zeros at the end of its fraction.
+// appendShortDecimal writes a little-endian decimal without zeros at the end of its fraction.
 func appendShortDecimal(dst, b []byte, scale int) []byte {
 	var high [16]byte
 	for i, v := range b {

@@ -14,7 +14,7 @@ type Calendars struct {
 	Int96    *Calendar // of Parquet's INT96
 }
 
-// Calendar is the hybrid calendar of old writers, or an unknown calendar: then old values are an error.
+// Calendar is the hybrid calendar of old writers, or an unknown calendar, in which old values are an error.
 type Calendar struct {
 	hybrid *Hybrid // nil for dates, which have no zone
 	doubt  error   // the error for old values; nil: the calendar is known
@@ -55,7 +55,7 @@ func (c *Calendar) Second(second int64) (int64, error) {
 	return c.hybrid.Second(second), nil
 }
 
-// AppendDate writes the date that a day of the file means, and nothing with an error.
+// AppendDate writes the date that a day of the file means. With an error, it writes nothing.
 func (c *Calendar) AppendDate(dst []byte, day int64) ([]byte, error) {
 	day, err := c.Day(day)
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *Calendar) AppendDate(dst []byte, day int64) ([]byte, error) {
 	return AppendDate(dst, day), nil
 }
 
-// AppendInstant writes the date and time that a second of the file means, like the function [AppendInstant], and nothing with an error.
+// AppendInstant writes the date and time that a second of the file means, in the form of the function [AppendInstant]. With an error, it writes nothing.
 func (c *Calendar) AppendInstant(dst []byte, second, fraction, unit int64, zone *time.Location) ([]byte, error) {
 	second, err := c.Second(second)
 	if err != nil {
@@ -79,7 +79,7 @@ func doubtful(format string, args ...any) *Calendar {
 	return &Calendar{doubt: fmt.Errorf(what, fmt.Errorf(format, args...))}
 }
 
-// hybridIn returns the hybrid calendar in the time zone that meta has under key, or a doubtful one without such a zone.
+// hybridIn returns the hybrid calendar in the time zone that meta has under key. If meta has no valid zone there, the calendar is doubtful.
 func hybridIn(meta map[string]string, key string) *Calendar {
 	zone, ok := meta[key]
 	if !ok {
@@ -105,8 +105,8 @@ const (
 	hiveLegacy   = "writer.zone.conversion.legacy"
 )
 
-// ParquetCalendars returns the calendars of a Parquet file, by the metadata of its footer and the name of its schema, as Spark and
-// Hive do. Files of other writers are Gregorian, as Parquet's specification requires.
+// ParquetCalendars returns the calendars of a Parquet file. Like Spark and Hive, it determines them from the metadata of the footer and the
+// name of the schema. Files of other writers are Gregorian, as Parquet's specification requires.
 func ParquetCalendars(meta map[string]string, schema string) Calendars {
 	_, row := meta[sparkRow]
 	if c, ok := sparkCalendars(meta, row || schema == "spark_schema"); ok {

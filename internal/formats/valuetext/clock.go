@@ -2,7 +2,7 @@ package valuetext
 
 import "time"
 
-// AppendInstant writes the date and time of a second since 1970 and a fraction in 1/unit seconds, in a zone; nil is UTC.
+// AppendInstant writes a date and time in a zone, where nil is UTC. second counts from 1970, and fraction is in units of 1/unit seconds.
 func AppendInstant(dst []byte, second, fraction, unit int64, zone *time.Location) []byte {
 	if zone != nil && zone != time.UTC {
 		_, offset := time.Unix(second, 0).In(zone).Zone()
@@ -12,7 +12,7 @@ func AppendInstant(dst []byte, second, fraction, unit int64, zone *time.Location
 	return AppendClock(dst, FloorMod(second, 86400), fraction, unit)
 }
 
-// AppendClock writes hours, minutes and seconds, and a fraction in 1/unit seconds, without trailing zeros, unless it is 0.
+// AppendClock writes hours, minutes and seconds. Unless fraction, in units of 1/unit seconds, is 0, it follows without trailing zeros.
 func AppendClock(dst []byte, second, fraction, unit int64) []byte {
 	hour := second / 3600
 	if second < 0 {

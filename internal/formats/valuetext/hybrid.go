@@ -8,9 +8,8 @@ const (
 	HybridSeconds = -2208988800 // 1900-01-01 00:00:00 UTC
 )
 
-// Hybrid is the calendar of java.util.GregorianCalendar in a time zone: Julian before 1582-10-15, with the
-// zone's current standard offset in all years before 1900. Writers with this calendar convert their local dates to days and
-// instants by it.
+// Hybrid is the calendar of java.util.GregorianCalendar in a time zone: it is Julian before 1582-10-15, and in all years before
+// 1900 the zone has its current standard offset. Writers with this calendar use it to convert local dates to days and instants.
 type Hybrid struct {
 	zone     *time.Location
 	standard int64 // seconds
@@ -58,7 +57,7 @@ func (h *Hybrid) Second(second int64) int64 {
 	local := second + h.standard
 	day := FloorDiv(local, 86400)
 	local += 86400 * (HybridDay(day) - day)
-	// The offset may change near this time: these are the offsets before and after.
+	// The offset may change near this time, so take the offsets before and after it.
 	before, after := h.offset(local-2*86400), h.offset(local+2*86400)
 	if h.offset(local-after) == after {
 		return local - after // the offset after a change

@@ -48,8 +48,8 @@ func anyJavaZone(name string) (*time.Location, error) {
 
 func disputed() []string { return strings.Fields(disputedZones) }
 
-// disputedZones lists the zones whose local time before 1900, or whose standard offset, differs between Spark's tables, Go's
-// time zone database and Debian's: some databases link the zone to a neighbour, others have changed it since.
+// disputedZones lists the zones whose local time before 1900, or whose standard offset, differs between Spark's tables, Go's time
+// zone database and Debian's. Some databases link such a zone to a neighbour, and others have changed it since.
 const disputedZones = "" +
 	"Africa/Accra Africa/Addis_Ababa Africa/Asmara Africa/Bamako Africa/Bangui Africa/Banjul Africa/Blantyre Africa/Brazzaville " +
 	"Africa/Bujumbura Africa/Conakry Africa/Dakar Africa/Dar_es_Salaam Africa/Djibouti Africa/Douala Africa/Freetown Africa/Gaborone " +

@@ -12,8 +12,8 @@ type OrcCalendar struct {
 	doubt  bool // the file does not record its calendar
 }
 
-// CalendarOfOrc returns the calendar by two numbers of a footer: the calendar, 0 if it is not recorded, and the writer. By default, Java's writer
-// uses the hybrid calendar, and the C++ writer the Gregorian one.
+// CalendarOfOrc returns the calendar of a file from two numbers in its footer: the calendar, 0 if it is not recorded, and the writer. By default,
+// Java's writer uses the hybrid calendar, and the C++ writer the Gregorian one.
 func CalendarOfOrc(calendar, writer uint64) OrcCalendar {
 	const javaWriter, cppWriter = 0, 1
 	java := writer == javaWriter
@@ -69,8 +69,8 @@ func (c OrcCalendar) Clock(zone string) (*OrcClock, error) {
 	return k, nil
 }
 
-// Local returns the local time of the clock, in seconds since 1970 in the Gregorian calendar, and its nanoseconds. The file has seconds since 2015,
-// which Java's writer rounds towards 1970; Arrow returns negative nanoseconds before 1970.
+// Local returns the local time of the clock, as seconds since 1970 in the Gregorian calendar and nanoseconds. second counts from 2015, as in the file;
+// Java's writer rounds it towards 1970. nanos is negative before 1970 if Arrow wrote the file.
 func (k *OrcClock) Local(second, nanos int64) (int64, int64, error) {
 	second += k.base
 	switch {

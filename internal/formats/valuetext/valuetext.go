@@ -1,6 +1,6 @@
-// Package valuetext converts values of binary formats to the text form of
-// inputs: dates, numbers, decimals, JSON strings. Each function whose name
-// begins with Append appends to dst and returns it. [Calendars] describes the
+// Package valuetext converts values of binary formats to the text that inputs in
+// text formats have: dates, numbers, decimals, JSON strings. Each function whose
+// name begins with Append appends to dst and returns it. [Calendars] describes the
 // calendars that the writer of a file has used.
 package valuetext
 
