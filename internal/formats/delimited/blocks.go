@@ -8,7 +8,7 @@ import (
 	"bulkload/internal/formats/swar"
 )
 
-// A Block describes a piece of text for both cases: it begins outside of quotes [0] or inside [1].
+// A Block describes a piece of text for two cases: the piece begins outside of quotes [0] or inside of them [1].
 type Block struct {
 	Inside [2]bool // it ends inside quotes
 	Start  [2]int  // offset in the text of the first record that begins in the block; -1: none
@@ -21,9 +21,9 @@ const (
 	Lookahead = 16
 )
 
-// Block examines text[from:to] of text[:n], which has [Lead] bytes before that and [Lookahead] after it. There may be fewer
-// at the start or the end of the whole text: begins and ends mean that text[:n] includes them. The slice text has [Slack]
-// bytes more.
+// Block examines the block text[from:to]. text[:n] has [Lead] bytes before the block and [Lookahead] bytes after it. There may
+// be fewer if the whole text begins with text[:n], which begins says, or ends with it, which ends says. After n, the slice text
+// has [Slack] more bytes.
 func (s *Scanner) Block(text []byte, n, from, to int, begins, ends bool) (b Block) {
 	for h := range 2 {
 		b.Inside[h], b.Start[h], b.Faulty[h] = s.follow(text, n, from, to, h == 1, begins, ends)
@@ -39,14 +39,14 @@ func (s *Scanner) follow(text []byte, n, from, to int, inside, begins, ends bool
 	escapes := bytes.TrimRight(text[:from], s.dialect.Escape)
 	switch {
 	case !aligned || s.hasEscape && len(escapes) == 0 && from > 0 && !begins:
-		faulty = true // the run of escapes, or of bytes of characters, begins before the text
+		faulty = true // a run of escapes, or of bytes that may belong to a character, begins before the text
 	case s.hasEscape && (inside || !s.dialect.QuotedOnly) && s.escaped(text[:from]):
 		skip++
 	}
 	if begins && from == 0 {
 		start = 0
 	}
-	closed := -1 // the quote that closed a value
+	closed := -1 // position of the quote that closed a value
 	for base := from; base < to; base += swar.Block {
 		block := (*[swar.Block]byte)(text[base:])
 		m := swar.Tail(swar.Four(block, s.a, s.b, s.c, s.e), to-base)

@@ -77,7 +77,7 @@ func (s *Scanner) rewrite(start, row, from, to, n int, last bool) *Fault {
 	case s.rewritten && s.charset == nil && !(s.quoted && s.dialect.Doubled):
 		s.Data = s.escapes.Append(s.Data, raw)
 	case s.rewritten:
-		// The result is never longer. A value that was decoded already is rewritten in place.
+		// The result is never longer than the value. A value that has already been decoded is rewritten in place.
 		if s.charset == nil {
 			s.Data = append(s.Data, raw...)
 			raw = s.Data[at:]
@@ -133,7 +133,7 @@ func (s *Scanner) record(start, row, end, next, n int, last bool) *Fault {
 	if len(s.Fields) == row && !s.quoted && s.passed(s.Data[start:end], last && next >= n) {
 		return nil
 	}
-	// Nothing follows a separator that ends the record.
+	// A separator that ends the record is not followed by another field.
 	ended := s.separated && len(s.Fields) > row && s.from == end && !s.quoted
 	if !ended {
 		if f := s.put(start, row, end, n, last); f != nil {
@@ -174,12 +174,12 @@ func ascii(p []byte, from, to int) bool {
 	return binary.LittleEndian.Uint64(p[from:])&high&(1<<(uint(to-from)*8)-1) == 0
 }
 
-// newFault returns a fault of the current field, without the end of the record.
+// newFault returns a fault of the current field. The end of the record is not set.
 func (s *Scanner) newFault(start, row, at int, reason string) *Fault {
 	return &Fault{Start: start, End: -1, At: at, Column: len(s.Fields) - row, Reason: reason}
 }
 
-// fault returns a fault whose record ends with the line that the fault is on.
+// fault returns a fault. The bad record ends with the line that the fault is on.
 func (s *Scanner) fault(start, row, at, n int, last bool, reason string) (int, *Fault) {
 	f := s.newFault(start, row, at, reason)
 	for f.End < 0 {

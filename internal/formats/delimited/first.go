@@ -14,7 +14,7 @@ func (s *Scanner) First(text []byte, last bool) (names []string, next int, bad *
 	copy(data, text)
 	plain := *s.dialect
 	plain.Null, plain.Last = nil, dialect.LastPlain
-	// The number of columns is unknown: a record with more than one is a fault that has the number.
+	// The number of columns is unknown. A scan for one column reports a record with more as a fault that has their number.
 	one := New(&plain, 1, s.charset)
 	next, bad = one.Scan(data, 0, len(text), last)
 	if bad != nil && bad.Found > 0 && len(one.Starts) == 0 {
@@ -46,11 +46,11 @@ func (s *Scanner) First(text []byte, last bool) (names []string, next int, bad *
 	return []string{string(one.Fields[0].Of(one.Data))}, end, nil
 }
 
-// One returns the first record of a text without the comments, blank lines and records after it. The text begins with a record.
+// One returns the first record of a text that begins with a record, without the comments, blank lines and records after it.
 func (s *Scanner) One(text []byte) []byte {
 	data := make([]byte, len(text)+Slack)
 	copy(data, text)
-	d := s.dialect.Records() // in this dialect a comment is a record too
+	d := s.dialect.Records() // in this dialect, a comment counts as a record and ends the first one
 	one := New(&d, s.cols, s.charset)
 	next, bad := one.Scan(data, 0, len(text), true)
 	switch {
@@ -86,7 +86,8 @@ func (s *Scanner) TrimEnd(record []byte) []byte {
 }
 
 // Start returns the offset of the first record that begins at or after a position of the text, -1 for none. The dialect
-// has no quotes. whole says that the text begins with a record; otherwise it is -1 too if bytes before the text decide.
+// must not have quotes. whole means that the text begins with a record; otherwise Start also returns -1 if the beginning of
+// the record depends on bytes before the text.
 func (s *Scanner) Start(text []byte, at int, whole bool) int {
 	for from := max(0, at-len(s.end)); ; {
 		i := bytes.Index(text[from:], []byte(s.end))
@@ -108,7 +109,7 @@ func (s *Scanner) Start(text []byte, at int, whole bool) int {
 	}
 }
 
-// depends reports whether bytes before the text decide whether the byte after it is escaped, or begins a character.
+// depends reports whether bytes before the text determine if the byte after it is escaped, or if that byte begins a character.
 func (s *Scanner) depends(text []byte) bool {
 	n := len(text)
 	for n > 0 && (s.hasEscape && text[n-1] == s.escape || s.unsafe && text[n-1] >= s.charset.Safe()) {
@@ -117,7 +118,7 @@ func (s *Scanner) depends(text []byte) bool {
 	return n == 0 && (s.hasEscape || s.unsafe)
 }
 
-// startsAt reports whether a character begins at a byte of the text, as read from after the last byte before it that is always a character.
+// startsAt reports whether a character begins at a position of the text. It decodes from the last preceding byte that is certainly a character.
 func (s *Scanner) startsAt(text []byte, at int) bool {
 	if !s.unsafe {
 		return true
@@ -136,7 +137,7 @@ func (s *Scanner) startsAt(text []byte, at int) bool {
 }
 
 // escaped reports whether the text ends with an odd number of escapes. In a character set whose characters can end with
-// the byte of the escape, it distinguishes these from escapes, beginning after the last byte that is always a character.
+// the byte of the escape, it finds the escapes by decoding from the last byte that is certainly a character.
 func (s *Scanner) escaped(text []byte) bool {
 	if !s.unsafe {
 		return Escaped(text, s.escape)

@@ -7,8 +7,8 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// nullWord detects the only text for NULL by comparing words. It has no branch, because NULLs are unpredictable: a branch would be
-// mispredicted in every second row.
+// nullWord detects NULL, if there is only one text for it, by comparing words. It has no branch, because NULLs are unpredictable: a
+// branch would be mispredicted in every second row.
 type nullWord struct {
 	usable     bool // there is at most one text for NULL, of at most 7 bytes
 	text, mask uint64
@@ -33,8 +33,8 @@ func newNullWord(nulls []string) nullWord {
 // zero returns 1 for 0, and 0 for other numbers.
 func zero(n uint64) uint64 { return ((n - 1) &^ n) >> 63 }
 
-// span returns the span of the field data[from:to], or [span.Null]. data has eight bytes more. The field is NULL if both its bytes and its
-// length equal the word's: a bit that differs in either stays set.
+// span returns the span of the field data[from:to], or [span.Null]. data must have eight more bytes. The field is NULL if its bytes and its
+// length equal those of the word: any bit that differs in either stays set.
 func (w *nullWord) span(data []byte, from, to int) span.Span {
 	size := uint64(to - from)
 	null := -uint32(zero((binary.LittleEndian.Uint64(data[from:])&w.mask ^ w.text) | (size ^ w.size)))

@@ -20,10 +20,10 @@ func (s *Scanner) mask(base, n int) uint64 {
 	}
 }
 
-// begins reports whether a special byte is a character by itself, and not the end of a character. After a byte below 0x80 it is:
-// only a character of four bytes has such a byte before its last, and its last is a digit. Otherwise begins steps through the
-// field from character to character, from the position where it stopped last. The text may end with an incomplete character.
-// None of its bytes is special, because special bytes are ASCII characters and not digits.
+// begins reports whether a special byte is a character by itself, and not the last byte of a longer one. After a byte below 0x80
+// it is a character: only four-byte characters have such a byte before their last byte, which is then a digit. Otherwise begins
+// steps through the field from character to character, starting where it last stopped. The text may end with an incomplete
+// character, but none of its bytes is special, because special bytes are ASCII characters and not digits.
 func (s *Scanner) begins(pos, n int) bool {
 	if pos == s.from || s.Data[pos-1] < 0x80 {
 		return true
@@ -44,7 +44,7 @@ func (s *Scanner) follows(pos, n int) bool {
 	return false
 }
 
-// inQuotes handles a special byte in quotes. Bytes before skip need no further handling; wait means that the bytes after the text decide.
+// inQuotes handles a special byte in quotes. Bytes before skip need no further handling; wait means that the text ends too early to decide.
 func (s *Scanner) inQuotes(pos, n int, c byte, last bool) (skip int, wait bool) {
 	switch {
 	case c == s.escape && s.hasEscape:
@@ -77,7 +77,7 @@ func (s *Scanner) at(pos, n int, text string) bool {
 	return s.Data[pos] == text[0] && (len(text) == 1 && pos < n || pos+len(text) <= n && string(s.Data[pos:pos+len(text)]) == text)
 }
 
-// cut reports whether the bytes from a position to n are the beginning of text, and shorter than it.
+// cut reports whether the data end, at n, within an occurrence of text that begins at a position.
 func (s *Scanner) cut(pos, n int, text string) bool {
 	return n-pos < len(text) && string(s.Data[pos:n]) == text[:n-pos]
 }
@@ -92,7 +92,7 @@ func (s *Scanner) stop(start, row int) (int, *Fault) {
 func (s *Scanner) bad(start, row int, f *Fault) (int, *Fault) {
 	s.Fields = s.Fields[:row]
 	if f.End < 0 {
-		return start, nil // the end needs more text
+		return start, nil // more text is needed to find the record's end
 	}
 	return f.End, f
 }

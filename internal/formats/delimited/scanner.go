@@ -12,8 +12,9 @@ import (
 type Charset interface {
 	// Append appends the decoded text to dst. bad is the offset of the first byte that is not part of a character, -1 for none.
 	Append(dst, text []byte) (out []byte, bad int)
-	// Starts returns a mask of the bytes among the first 64 of text that begin a character. The first skip bytes end an earlier
-	// character. Text has 3 bytes more unless it ends before. next is the number of bytes after the 64 that end the last character.
+	// Starts returns a mask of the bytes among the first 64 of text that begin a character. The first skip bytes belong to an
+	// earlier character. Unless the whole text ends there, text has 3 more bytes after the 64; next is the number of bytes after
+	// the 64 that belong to the last character.
 	Starts(text []byte, skip int) (starts uint64, next int)
 	// Safe returns the bound below which a byte is always a character by itself, at any position.
 	Safe() byte
@@ -50,7 +51,7 @@ type Scanner struct {
 	Data   []byte      // the text, its slack, and the values that were decoded or unescaped
 
 	field            // the current field
-	known     int    // the beginning of a character, at or before the last argument of follows
+	known     int    // a position where a character begins, at or before the position of the last call of follows
 	undecoded *Fault // the first value of the current record that could not be decoded
 }
 
@@ -59,7 +60,7 @@ type field struct {
 	from      int
 	quoted    bool // a quote opened it
 	inside    bool // no quote has closed it yet
-	closed    int  // the quote that closed it
+	closed    int  // position of the quote that closed it
 	rewritten bool // it has escapes or doubled quotes
 	odd       bool // it is quoted or rewritten
 }
@@ -142,9 +143,9 @@ const ahead = 3
 // Slack is the number of bytes that Scan needs in memory after the text.
 const Slack = swar.Block
 
-// Scan cuts data[start:n] into records. A record begins at start, and data has [Slack] bytes more. last means that the text
-// ends at n, which ends the last record too. Scan stops after the last complete record, or with the fault of a bad one; it
-// may then be called again with next.
+// Scan cuts data[start:n] into records. A record begins at start, and data has [Slack] more bytes after n. last means that the
+// text, and so the last record, ends at n. Scan stops after the last complete record, or at a bad record, whose fault it
+// returns. To continue, call it again with next as start.
 func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fault) {
 	s.Fields, s.Starts, s.Data = s.Fields[:0], s.Starts[:0], data
 	s.field, s.undecoded, s.known = field{from: start}, nil, start
@@ -260,7 +261,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 				skip = start
 				s.field = field{from: start}
 			case !last && (s.cut(pos, n, s.sep) || s.cut(pos, n, s.end)):
-				return s.stop(start, row) // the bytes after the text decide
+				return s.stop(start, row) // the bytes that follow the text are needed to decide
 			}
 		}
 	}

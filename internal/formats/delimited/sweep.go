@@ -10,9 +10,9 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// A sweep cuts the records of most text: several columns, no quotes, a separator of one byte and a record separator of one byte. The next
-// special byte is unpredictable, so the code does not branch on it: arithmetic removes escaped bytes from the masks of blocks, and NULL is
-// compared as a word. A sweep processes the text stretch by stretch, in steps whose data stay in registers: it computes the masks of
+// A sweep cuts the most common text into records: it has several columns, no quotes, and separators and record separators of one byte. The
+// next special byte is unpredictable, so the code does not branch on it: arithmetic removes escaped bytes from the masks of blocks, and NULL
+// is compared as a word. A sweep processes the text stretch by stretch, in steps whose data stay in registers: it computes the masks of
 // blocks, the ends of fields, the records, and then the few values that have escapes.
 type sweep struct {
 	usable    bool
@@ -29,8 +29,8 @@ type sweep struct {
 	oddFields []uint32 // indexes of fields that have an escape and are not unescaped yet
 }
 
-// stretch is the number of blocks that are processed together: their masks and fields stay in the nearest cache. The first stretches are
-// shorter, because a bad record ends the scan.
+// stretch is the number of blocks that are processed together, so that their masks and fields stay in the nearest cache. The first stretches
+// are shorter, because their work is lost if a bad record ends the scan.
 const stretch, firstStretch = 64, 4
 
 // newSweep returns the sweep of a scanner whose other fields are set.
@@ -40,7 +40,7 @@ func newSweep(s *Scanner) *sweep {
 	w.usable = s.word.usable && s.cols > 1 && !s.separated && !s.hasQuote && s.dialect.Comment == "" && len(s.end) == 1 && max(w.sep, w.end, s.escape) < 0x80
 	if w.usable && len(s.dialect.Null) == 1 {
 		null := s.dialect.Null[0]
-		// The text for NULL between separators is then a single field.
+		// Under these conditions, the text for NULL between separators is a single field.
 		w.usable = len(null) <= 6 && !strings.Contains(null, s.sep) && !strings.Contains(null, s.end) && !(s.hasEscape && Escaped([]byte(null), s.escape))
 		var word [8]byte
 		n := copy(word[:], s.sep+null+s.sep)
@@ -83,7 +83,7 @@ func (w *sweep) mark(text []byte, blocks, n int) {
 	*last = swar.Tail(*last, n)
 }
 
-// note stores the ends of the fields of blocks in Off of s.Fields[k:]. It returns the new number of fields.
+// note stores the ends of the fields in the given blocks as Off of s.Fields[k:]. It returns the new number of fields.
 func (s *Scanner) note(base, blocks, k int) int {
 	w := s.sweep
 	if cap(s.Fields)-k < blocks*swar.Block {

@@ -14,8 +14,8 @@ type escapeState struct {
 	open    uint64 // 1: the open field has an escape
 }
 
-// apply removes escaped bytes from seps, and replaces the masks of escapes by masks of the separators that end a field with an escape.
-// It reports whether there are escapes, or the open field of the previous block has one.
+// apply removes escaped bytes from seps, and replaces each mask of escapes by a mask of the separators that end a field with an escape.
+// It reports whether there are escapes in the blocks or in the field that was open before them.
 func (e *escapeState) apply(seps, escapes []uint64) bool {
 	const odds = 0xaaaaaaaaaaaaaaaa
 	escapes = escapes[:len(seps)]
@@ -40,7 +40,7 @@ func (e *escapeState) apply(seps, escapes []uint64) bool {
 }
 
 // places sets Off of the first fields to base plus the positions of the bits of m, and returns their number; fields has [swar.Block] elements.
-// It always sets eight at a time: the number of bits is unpredictable, but mostly it is eight at most.
+// It always sets eight at a time, because the number of bits is unpredictable but mostly at most eight.
 func places(fields []span.Span, m uint64, base uint32) int {
 	count := bits.OnesCount64(m)
 	for i := 0; i < count; i += 8 {

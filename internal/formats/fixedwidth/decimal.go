@@ -35,7 +35,7 @@ func appendDecimal(dst, b []byte, p dialect.Position) (out []byte, ok bool) {
 		}
 		zero = zero && d == 0
 	}
-	if (sign == 0x0b || sign == 0x0d) && !zero { // no zero has a sign
+	if (sign == 0x0b || sign == 0x0d) && !zero { // zero is written without a sign
 		dst = append(dst, '-')
 	}
 	whole := n - p.Scale
@@ -56,7 +56,7 @@ func appendDecimal(dst, b []byte, p dialect.Position) (out []byte, ok bool) {
 	return dst, true
 }
 
-// zoneOf returns the zone of the bytes before the last byte of a zoned number: that of EBCDIC or of ASCII, depending on the last byte.
+// zoneOf returns the zone of all bytes of a zoned number but the last: EBCDIC's or ASCII's, depending on the last byte.
 func zoneOf(last byte) byte {
 	if last >= 0xa0 {
 		return 0x0f
@@ -64,7 +64,7 @@ func zoneOf(last byte) byte {
 	return 0x03
 }
 
-// overpunch returns the sign of the last byte of a zoned number, coded as in packed numbers, and its digit. The sign is 0 for an invalid byte.
+// overpunch returns the sign and the digit in the last byte of a zoned number. The sign is coded as in packed numbers, and is 0 for an invalid byte.
 func overpunch(b byte) (sign, digit byte) {
 	switch {
 	case b >= 0xa0: // EBCDIC

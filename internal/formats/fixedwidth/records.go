@@ -32,7 +32,7 @@ func New(d *dialect.Dialect, set *charset.Charset) *Records {
 // End returns the separator of a dialect's records.
 func End(d *dialect.Dialect) []byte { return []byte(cmp.Or(d.RecordSep, "\n")) }
 
-// Next returns the end of the record that begins at start, where the next one begins. It is beyond text if text does not have the whole record.
+// Next returns the offset of the record after the one that begins at start. It is beyond the end of text if text does not have the whole record.
 func (t *Records) Next(text []byte, start int) int {
 	if t.dialect.Unseparated {
 		return start + t.length
@@ -56,8 +56,8 @@ func (t *Records) TrimEnd(record []byte) []byte {
 	return record
 }
 
-// Values sets the spans of the values of the record buf[start:end]. Values that are decoded are appended to buf[:used]; others stay in the record. It
-// returns the buffer and its new used size. If the record is invalid, reason is not empty, and column is that of the invalid bytes, or -1.
+// Values sets the spans of the values of the record buf[start:end]. Values that must be decoded are appended to buf[:used]; others stay in the record.
+// It returns the buffer and its new used size. If the record is invalid, reason says why, and column is the column of the invalid bytes, or -1.
 func (t *Records) Values(buf []byte, used, start, end int, fields []span.Span) (grown []byte, more, column int, reason string) {
 	if have := end - start; have < t.length || have > t.length && !t.least {
 		return buf, used, -1, fmt.Sprintf("it has %s, and records have %d", setting.Count(have, "byte"), t.length)

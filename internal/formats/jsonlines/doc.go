@@ -8,13 +8,13 @@
 //
 // # Paths
 //
-// A wanted member is named by its path: the names from the outermost object on, with a dot between them: id, addr.city.
+// A wanted member is named by its path: the names from the outermost object on, separated by dots, such as id or addr.city.
 // A dot that is part of a name is written \. and a backslash \\, so a\.b is the member "a.b" of the line itself and never
-// the member b of a. A path without backslashes also means the member of the line whose name is the whole path: a.b is the
-// member b of a, or the member "a.b" of a line without that path. A line that has both is an error, unless a\.b is wanted
-// as well: it is then the member "a.b". No other character is escaped. A name may be empty: "" is the member {"":…}. Names
-// are compared byte by byte after their own escapes are undone. There are no paths into arrays. An object and members of
-// it can be wanted at the same time.
+// the member b of a. No other character is escaped. A path without backslashes has a second meaning: the member of the line
+// whose name is the whole path. So a.b is the member b of a, or the member "a.b" if the line does not have the former. A
+// line that has both is an error, unless a\.b is wanted as well and takes the member "a.b". A name may be empty: "" is the
+// member {"":…}. Names are compared byte by byte after their own escapes are undone. There are no paths into arrays. An
+// object and members of it can be wanted at the same time.
 //
 // # Values
 //
@@ -24,8 +24,8 @@
 //	null, no member     [span.Null]
 //	object, array       its JSON text in the line, blanks and escapes included
 //
-// If a path goes through null or a missing member, the value is null. If it goes through another value that is not an
-// object, the line is an error: its members have changed, and a null would hide that. It is not an error if the line has
+// If a path leads through null or a missing member, the value is null. If it leads through any other value that is not an
+// object, the line is an error: its structure has changed, and a null would hide that. It is not an error if the line has
 // members whose names are the whole paths: {"a":1,"a.b":2}.
 //
 // # Errors
@@ -34,11 +34,11 @@
 // The grammar is RFC 8259. In addition to encoding/json's errors, these are errors:
 //
 //   - invalid UTF-8, and a \u escape that is half of a surrogate pair: there is no text for either
-//   - a name twice in the line's object, or in an object that a path leads into, wanted or not; other objects, which are
-//     skipped or taken as JSON text, are not checked for it
+//   - a name that occurs twice in the line's object or in an object that a path leads into, whether it is wanted or not;
+//     other objects, which are skipped or taken as JSON text, are not checked for this
 //   - more than 512 levels of objects and arrays; more than 65,536 members of the line's object or of an object that a
 //     path leads into
 //   - a line that is not an object, and text after the object
 //
-// A CR before the line's end is a blank of JSON, and is thus skipped.
+// A CR before the line's end is white space in JSON and is skipped.
 package jsonlines

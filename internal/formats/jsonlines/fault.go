@@ -13,7 +13,7 @@ var ErrWholeFile = errors.New("the file is one JSON array or a pretty-printed do
 // An Error reports a line that is not a JSON object that this package accepts. It contains no part of any value.
 type Error struct {
 	Offset int    // of the fault, in bytes from the line's start
-	Path   string // of the innermost member around the fault that is on a wanted path; "" if there is none
+	Path   string // of the innermost member that contains the fault and is on a wanted path; "" if there is none
 	Reason string
 	err    error // ErrWholeFile or nil
 }

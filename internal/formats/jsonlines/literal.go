@@ -10,7 +10,7 @@ import (
 // A memberPlace identifies a member by its object and its index in the object's members.
 type memberPlace struct{ object, member int }
 
-// A literal is a member of the line whose name is a wanted path, dots included. The field has its value if the line does not have the path.
+// A literal is a member of the line whose name is a wanted path, dots included. The path's field gets its value if the line does not have the path itself.
 type literal struct {
 	field int
 	place memberPlace
@@ -19,8 +19,8 @@ type literal struct {
 // literalField is the field of the first literal; the fields of further literals count down from it.
 const literalField = -2
 
-// Literal returns the path of the member of the line whose name is the whole path, dots included: a\.b for a.b. It returns ""
-// for a path of one name, and for a path with backslashes, where the ends of names are explicit.
+// Literal returns the path of the member of the line whose name is the whole given path, dots included: a\.b for a.b. It
+// returns "" for a path of one name, and for a path with backslashes, which has only one meaning.
 func Literal(path string) string {
 	if !strings.Contains(path, ".") || strings.Contains(path, `\`) {
 		return ""
@@ -51,8 +51,8 @@ func (p *Parser) set(field int32, at int, value span.Span) {
 	p.literals = append(p.literals, literalSpan{int(literalField - field), at, value})
 }
 
-// settle sets the fields of literals, at the end of a line. It is a fault if the line has the path too. It is also a fault
-// if a path leads into a value that is not an object, unless the line has literals for all such paths.
+// settle sets the fields of literals at the end of a line. A line that has both a literal and the path itself is a fault. So
+// is a line in which paths lead into a value that is not an object, unless it has literals for all of these paths.
 func (p *Parser) settle() (at int, f fault) {
 	for _, l := range p.literals {
 		field := p.plan.literals[l.which].field

@@ -8,17 +8,17 @@ import (
 // maxMembers is the largest number of members, in one line, of an object that paths lead into. Each takes about 100 bytes of memory.
 const maxMembers = 64 << 10
 
-// The largest number and size in bytes of the unwanted names that an object remembers from line to line. If there
-// are more, as in maps whose names are data, the object drops all of them before the next line. It always keeps the
-// names of one line until its end.
+// The largest number, and size in bytes, of unwanted names that an object remembers from line to line. If there are
+// more, as in maps whose names are data, the object drops all of them before the next line. Within a line, it keeps
+// all names.
 const (
 	maxLearned      = 1024
 	maxLearnedBytes = 64 << 10
 )
 
-// An object is a parser's record of an object that paths lead into: its members, wanted and found, and their order.
-// Lines of one writer mostly have the same names in the same order, so the parser first compares the member that
-// followed the last time, and needs no search.
+// An object is what a parser knows about an object that paths lead into: its members, both wanted and found, and their
+// order. Lines of one writer mostly have the same names in the same order, so the parser first compares a name with that
+// of the member that came next in the last line, and rarely needs a search.
 type object struct {
 	members []member // the plan's members first
 	wanted  int      // the number of the plan's members
@@ -32,10 +32,10 @@ type object struct {
 type member struct {
 	name   []byte
 	quoted []byte // the name in quotes, as in a line; nil if it has escaped characters
-	path   string // "" of an unwanted one
+	path   string // "" for an unwanted member
 	field  int32  // -1: not wanted
 	child  int32  // -1: no path leads into it
-	next   int32  // the member that followed it the last time; -1: none yet
+	next   int32  // the member that followed it when it last occurred; -1: none yet
 	line   uint64 // number of the last line that had it
 }
 

@@ -36,11 +36,11 @@ const (
 	maxNamePath  = 1 << 10  // bytes of the path of an object whose members are listed
 )
 
-// Names lists the members of a line that have no members themselves, in the order of the line: strings, numbers, bools,
-// nulls and arrays, with their paths through the surrounding objects. It lists an object instead of its members if the
-// object is empty, more than 16 objects deep, or its path is longer than 1024 bytes. A fault of the line is an [*Error]
-// without a path; a name that is twice in an object whose members are listed is one, too. More than 16,384 members are
-// an error. Names allocates memory, and is not intended for every line of a file.
+// Names lists the members of a line that are not objects, in the order of the line: strings, numbers, bools, nulls and
+// arrays, with their paths through the surrounding objects. It lists an object instead of its members if the object is
+// empty, is nested in more than 16 objects, or has a path of more than 1024 bytes. A fault of the line is an [*Error]
+// without a path; so is a name that occurs twice in an object whose members are listed. More than 16,384 members are an
+// error. Names allocates memory, and is not intended for every line of a file.
 func Names(line []byte) ([]Member, error) {
 	p := (&Plan{objects: []wantedObject{{}}}).NewParser()
 	p.line++

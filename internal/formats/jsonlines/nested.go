@@ -3,9 +3,9 @@ package jsonlines
 // skipNested skips an object or an array, which begins at b[i], and only checks it for faults. depth is the number of
 // objects and arrays around it. Its stack has one bit per level.
 func skipNested(b []byte, i, depth int) (next int, f fault) {
-	var objects [maxDepth / 64]uint64 // a bit for each level: it is an object
+	var objects [maxDepth / 64]uint64 // a bit for each level, which is set for an object
 	level := 0
-	object := false // of the innermost level
+	object := false // whether the innermost level is an object
 value:
 	if i >= len(b) {
 		return i, faultEnd

@@ -109,7 +109,7 @@ func notObject(b []byte, i int) fault {
 	return faultNoObject
 }
 
-// scanValue reads any value. It only checks the values within it for faults.
+// scanValue reads any value. Values within an object or an array are only checked for faults.
 func scanValue(b []byte, i, depth int) (next int, escaped bool, f fault) {
 	if i >= len(b) {
 		return i, false, faultEnd
@@ -196,7 +196,7 @@ func (p *Parser) parseName(o *object, b []byte, i int, last int32) (next int, k 
 	if o.at(k, b[i:]) {
 		return i + len(o.members[k].quoted), k, 0
 	}
-	if k >= 0 { // this line may omit it, as some writers omit nulls
+	if k >= 0 { // this line may omit member k, as some writers omit nulls
 		if k = o.members[k].next; o.at(k, b[i:]) {
 			return i + len(o.members[k].quoted), k, 0
 		}

@@ -31,7 +31,7 @@ type wantedMember struct {
 }
 
 // Compile returns a plan for the paths of the wanted members; the package documentation describes their syntax. A row has
-// one value for each path, in this order. A path that is listed twice is an error, as is one that no line can have.
+// one value for each path, in the order of the paths. A path that is listed twice, or that no line can have, is an error.
 // Without paths, the plan only checks lines.
 //
 // A path without backslashes also means the member of the line whose name is the whole path, dots included: a.b is

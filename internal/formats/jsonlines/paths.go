@@ -13,10 +13,10 @@ const (
 	maxPaths   = 16 << 10 // paths that become columns if the user names none
 )
 
-// FirstPaths returns the paths in the first lines of a text, in their order there; nil if no line is complete. last means
-// that data is the whole text. Lines with faults are skipped, and reported when the file is read. They are an error only
-// if no other line has paths, or if the first shows that the text is not JSON lines. decode converts a line to UTF-8; it
-// is nil if lines are UTF-8.
+// FirstPaths returns the paths in the first lines of a text, in the order of their first occurrence; nil if no line is
+// complete. last means that data is the whole text. Lines with faults are skipped here, and reported when the file is
+// read. They are an error only if no other line has paths, or if the first line shows that the text is not JSON lines.
+// decode converts a line to UTF-8; it is nil if lines are UTF-8.
 func FirstPaths(data []byte, last bool, decode func(line []byte) []byte) (paths []string, err error) {
 	var all pathSet
 	number := 0
@@ -80,7 +80,7 @@ func (s *pathSet) add(members []Member) {
 // leaves returns the paths without overlaps. A member that is null or an empty object in one line and has members in another is
 // replaced by these members; a member that is a value in one line and an object in another is one column.
 func (s *pathSet) leaves() []string {
-	whole := map[string]bool{} // members that have members; true: it is one column
+	whole := map[string]bool{} // members that have members; true: such a member is a single column
 	for _, path := range s.paths {
 		for outer := range outerPaths(path) {
 			switch kind, ok := s.kinds[outer]; {
@@ -113,7 +113,8 @@ func SameMember(a, b string) bool {
 	return a == b || Literal(a) == b || Literal(b) == a
 }
 
-// withoutEscapes replaces the path of a member of the line that has dots in its name by the name, unless another path begins like it.
+// withoutEscapes replaces the path of a member of the line whose name has dots, such as a\.b, by the name, unless another path begins with the name's
+// first part, a.
 func withoutEscapes(paths []string) []string {
 	for i, path := range paths {
 		name := strings.ReplaceAll(path, `\.`, ".")

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ErrNoJSON means that a text is not JSON, so it has no value at a place.
+// ErrNoJSON means that a text is not JSON, so that no value can be found in it.
 var ErrNoJSON = errors.New("the text is not JSON")
 
 // Place is the path of a value in a JSON text: names and, in arrays, indexes from 0.
@@ -56,8 +56,8 @@ func ParsePlace(text string) (Place, error) {
 	return p, nil
 }
 
-// Append appends the value at the place: a string's text, the literal of a number or a word, the JSON text of an object or an array.
-// null is true for a null and for a missing value. If an object has a name twice, the first counts. Append checks the whole text.
+// Append appends the value at the place: the text of a string, a number or a word as written, the JSON text of an object or an array. null is
+// true for a null and for a missing value. If an object has a name twice, the first one counts. Append checks the whole text.
 func (p Place) Append(dst, text []byte) (out []byte, null bool, err error) {
 	begin := skipBlanks(text, 0)
 	end, _, f := scanValue(text, begin, 0)

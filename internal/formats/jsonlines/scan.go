@@ -9,10 +9,10 @@ import (
 // maxDepth is the largest nesting depth of objects and arrays; the line's own object has depth 1.
 const maxDepth = 512
 
-// Functions of this file get a line and a position in it. They return the position after the text that they read and no
-// fault, or the position of a fault and the fault.
+// The functions of this file take a line and a position in it. They return the position after the text that they have
+// read, or the position of a fault and the fault.
 
-// ones has 1 in each byte, tops the top bit of each.
+// ones has each byte set to 1, and tops has the top bit of each byte set.
 const (
 	ones = 0x0101010101010101
 	tops = 0x80 * ones
@@ -21,9 +21,9 @@ const (
 // scanString reads a string from after its opening quote to after its closing one. escaped means that it has
 // backslashes. appendUnescaped handles all escapes that scanString accepts.
 //
-// Each step compares eight bytes. A byte of x-ones*c has its top bit set by a borrow if the byte of x is below c. A bit
-// can be set falsely only above a true one, and only the lowest is used. Bytes with the top bit set are not searched for:
-// high records that there are some, and the string is then checked as UTF-8 as a whole.
+// Each step compares eight bytes. In x-ones*c, a byte's top bit is set by a borrow if the byte of x is below c. A bit can be
+// wrong only above a right one, and only the lowest set bit is used. The search does not stop at bytes with the top bit set:
+// high records that there are some, and then the whole string is checked as UTF-8.
 func scanString(b []byte, i int) (next int, escaped bool, f fault) {
 	start := i
 	var high uint64

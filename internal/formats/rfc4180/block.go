@@ -6,15 +6,15 @@ import (
 	"bulkload/internal/formats/swar"
 )
 
-// Block describes a block of text for two cases, which are indices: it begins outside (0) or inside (1) of quotes.
+// Block describes a block of text for two cases: the block begins outside of quotes (index 0) or inside of them (index 1).
 type Block struct {
 	Quotes int
 	Start  [2]int64 // the offset in the file of the first record that begins in the block, 0 if none does
 	Faulty [2]bool  // a quote is at an invalid position
 }
 
-// Scan scans the n bytes buf[1:1+n], which are at offset at of the file. buf also has the byte before them and the two bytes after them, and
-// has [swar.Block] bytes of slack.
+// Scan scans the n bytes buf[1:1+n], which are at offset at of the file. buf must also have the byte before them, the two bytes after them,
+// and [swar.Block] bytes of slack.
 func (b *Block) Scan(buf []byte, n int, at int64, comma byte) {
 	data := buf[1 : 1+n]
 	for i := 0; i < n; {
@@ -27,7 +27,7 @@ func (b *Block) Scan(buf []byte, n int, at int64, comma byte) {
 			end = i + j
 		}
 		if case0 := b.Quotes & 1; b.Start[case0] == 0 {
-			// Up to the next quote, this is outside for the case that has seen an even number of quotes.
+			// Up to the next quote, the text is outside of quotes in one of the cases: the count of quotes so far determines which.
 			if j := bytes.IndexByte(data[i:end], '\n'); j >= 0 {
 				b.Start[case0] = at + int64(i+j) + 1
 			}

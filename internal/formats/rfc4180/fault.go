@@ -117,8 +117,8 @@ func FirstRecord(data []byte, comma byte, last bool) (names []string, end int) {
 	return names, min(end+1, len(data))
 }
 
-// CROnly reports whether the lines of a text that begins with data end with CR only: no LF is outside of quotes, and a CR is,
-// which is not the last byte of data. more reports that data is not the whole text, so that the rest may have an LF.
+// CROnly reports whether the lines of a text that begins with data seem to end with CR only: outside of quotes there is no LF, and
+// there is a CR before the last byte of data. more reports that the rest of the text may still have an LF.
 func CROnly(data []byte, comma byte, last bool) (only, more bool) {
 	quoted, begins := false, true // within quotes; at the beginning of a field
 	for i, b := range data {

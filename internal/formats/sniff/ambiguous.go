@@ -7,8 +7,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Ambiguous returns an error for text that is taken for CSV by default, but whose beginning has another interpretation: another byte
-// separates its columns, or it has \N, which exporters write for NULL. header means that the first line has the names of the columns, whole
+// Ambiguous returns an error for text that is read as CSV by default although its beginning suggests another format: another byte seems to
+// separate its columns, or it has \N, which exporters write for NULL. header means that the first line has the names of the columns, and whole
 // that head is the whole text.
 func Ambiguous(head []byte, header, whole bool) error {
 	comma := byte(',')
@@ -97,7 +97,8 @@ func bareNull(head []byte, comma byte) (record, column int) {
 	return 0, 0
 }
 
-// BeginsObject reports whether text begins like JSON lines: with an opening brace, after blanks, and then a quote, a closing brace or nothing.
+// BeginsObject reports whether text begins like JSON lines: with an opening brace that is followed by a quote, a closing brace or nothing. Blanks are
+// ignored.
 func BeginsObject(text []byte) bool {
 	const blanks = " \t\r\n"
 	rest, ok := bytes.CutPrefix(bytes.TrimLeft(bytes.TrimPrefix(text, []byte(BOM)), blanks), []byte{'{'})

@@ -13,7 +13,7 @@ import (
 type Foreign struct {
 	what    string   // the name of the format in messages
 	endings []string // of file names, in lower case
-	// magic reports whether a file is of the format, by its first bytes. It is nil if they do not show it.
+	// magic reports whether the first bytes of a file show that it has this format. It is nil if the first bytes do not identify the format.
 	magic func(head []byte) bool
 	how   string // how to convert it to a file that can be read
 }
@@ -50,7 +50,7 @@ var foreign = []Foreign{
 	{"packed with lz4's legacy frame", nil, headMagic(compression.LZ4Legacy), "pack it in a frame of today (lz4 -dc FILE | lz4)"},
 }
 
-// statements is the format of an SQL file whose content does not name its writer.
+// statements is the format of an SQL file whose content does not show which program wrote it.
 var statements = Foreign{"statements of SQL", []string{".sql"}, nil, `psql's \copy t to 't.csv' csv header writes text (dialect postgres-csv), so does mysqldump -T DIR (dialect mysql)`}
 
 func headMagic(magics ...string) func(head []byte) bool {
@@ -59,7 +59,7 @@ func headMagic(magics ...string) func(head []byte) bool {
 	}
 }
 
-// versionMagic matches a word that text may begin with too, followed by a version of at most most, which no text has there.
+// versionMagic matches a word followed by a version, a byte of at most most. Text may begin with the word too, but no text has such a byte after it.
 func versionMagic(magic string, most byte) func(head []byte) bool {
 	return func(head []byte) bool {
 		return len(head) > 3 && string(head[:3]) == magic && head[3] <= most

@@ -23,8 +23,8 @@ var (
 	ErrUTF16  = setting.Errorf("it is UTF-16, or another text with NUL bytes: give %s utf-16, or write it as UTF-8", setting.Name("charset"))
 )
 
-// Wide reports whether at least half of the bytes at even indices, or at odd indices, are NUL, and at most 2 % of the others: the text
-// has characters of two bytes.
+// Wide reports whether a text has characters of two bytes: at least half of the bytes at even indices are NUL and at most 2 % of those at
+// odd indices, or the reverse.
 func Wide(head []byte) bool {
 	var nul [2]int
 	head = head[:min(len(head), 4<<10)]
@@ -65,11 +65,11 @@ func CheckTextHeader(names []string) error {
 	return nil
 }
 
-// Blank reports whether a text without a header is empty or has only empty lines, which are records of at most one column.
+// Blank reports whether a text without a header is empty or has only empty lines. Empty lines are records only if there is a single column.
 func Blank(data []byte) bool { return len(bytes.Trim(data, "\r\n")) == 0 }
 
-// CheckHeaderLine returns an error for a header line with a second byte order mark, or with a line end other than that of its dialect, which
-// would become a part of the last name and of all last values.
+// CheckHeaderLine returns an error for a header line with a second byte order mark, or with another line end than its dialect's: bytes of the line
+// end would become a part of the last name and of all last values.
 func CheckHeaderLine(names []string, line []byte, recordSep string) error {
 	switch {
 	case strings.HasPrefix(names[0], BOM):

@@ -9,8 +9,9 @@ import (
 const window = 64 << 10
 
 // Lines cuts a text where the neighbouring bytes show that a record begins: each split begins with the first record at or after its nominal
-// start. begin returns the first beginning of a record in text, at or after a byte that is not its first; -1 if there is none, or if that
-// depends on bytes before the text, which whole excludes: then the text begins with a record. From a record that may be longer than most bytes on, the text is not cut: its reader decides. The result is as that of [CSV].
+// start. begin returns the offset of the first record that begins at or after at in a piece of text; at is above 0. It returns -1 if there is
+// none, or if that depends on bytes before the piece. whole means that the piece begins with a record, so that it does not. The text is not cut
+// after the beginning of a record that may be longer than most bytes. The result is like that of [CSV].
 func Lines(ctx context.Context, t Text, most int, begin func(text []byte, at int, whole bool) int) (places []int64, err error) {
 	if places := t.whole(); places != nil {
 		return places, nil
@@ -39,7 +40,7 @@ func Lines(ctx context.Context, t Text, most int, begin func(text []byte, at int
 	return append(places, t.End), nil
 }
 
-// recordFrom returns where the first record begins at or after a byte, -1 if none does within most bytes. A record begins at from.
+// recordFrom returns the offset of the first record that begins at or after at, -1 if none begins within most bytes. A record is known to begin at from.
 func (t *Text) recordFrom(src Reader, begin func(text []byte, at int, whole bool) int, at, from, most int64) (int64, error) {
 	if at <= from {
 		return from, nil

@@ -11,18 +11,18 @@ import (
 // CSV finds where splits of CSV can begin, as [rfc4180] defines it, with fields separated by comma. It returns the beginnings of all splits,
 // followed by the end of the last.
 //
-// The text is cut into blocks of the length of a split, which are examined independently, several at a time. Whether a block begins within
-// a quoted field is not known then, so both cases are followed: for each, where the first record begins, and whether every quote of the
-// block is at a position where a quote may be. Afterwards the number of quotes in all preceding blocks decides the case.
+// The text is cut into blocks of the length of a split, which are examined independently, several at a time. It is not known yet whether a
+// block begins within a quoted field, so both cases are followed: each finds where the first record begins, and whether every quote of the
+// block is at a position where a quote may be. Afterwards, the number of quotes in all preceding blocks decides between the cases.
 //
 // Why this agrees with a parser that reads the text from its beginning: let every quote that has an even number of quotes before it be at
 // the beginning of a field (after a comma, a line feed, the beginning of the data) or directly after another quote, and every other quote
 // at the end of a field (before a comma, a line end, the end of the file) or directly before another quote. By induction over the quotes,
 // the parser then is outside of quotes exactly where their number is even: it opens at the first kind, and at the second it either closes
 // or, if a quote follows, has a doubled quote and stays inside, just as two more quotes leave the parity unchanged. So it ends records at
-// the line feeds with an even number of quotes before them, and meets no fault of quoting. From the first block on where this does not
-// hold, the text is not cut: the rest is one split and is read as by one reader, including its faults. Thus the records never depend on the
-// size of a split.
+// the line feeds with an even number of quotes before them, and meets no fault of quoting. From the first block on where the assumption does
+// not hold, the text is not cut: the rest is one split, and a single reader finds its faults. So the records never depend on the size of a
+// split.
 func CSV(ctx context.Context, t Text, comma byte) ([]int64, error) {
 	with := around{before: 1, after: 2, slack: swar.Block}
 	return t.byBlocks(ctx, func(ctx context.Context, src Reader, from, to int64) (block, error) {
@@ -46,7 +46,7 @@ func CSV(ctx context.Context, t Text, comma byte) ([]int64, error) {
 	})
 }
 
-// Quoted is [CSV] for dialects whose quotes have escapes. The scanner's number of columns does not matter.
+// Quoted is [CSV] for dialects with escapes within quotes. The scanner's number of columns does not matter.
 func Quoted(ctx context.Context, t Text, s *delimited.Scanner) ([]int64, error) {
 	with := around{before: delimited.Lead, after: delimited.Lookahead, slack: delimited.Slack}
 	return t.byBlocks(ctx, func(ctx context.Context, src Reader, from, to int64) (block, error) {

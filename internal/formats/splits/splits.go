@@ -1,7 +1,7 @@
 // Package splits finds where a text can be cut, so that several readers read it at the same time: each split begins with a record, and ends
 // where the next begins. It does not parse the text. [CSV] and [Quoted] count quotes, and [Lines] looks at neighbouring bytes only.
 //
-// The records never depend on the length of a split: where that could be, the rest of the text is one split.
+// The records never depend on the length of a split: where they could, the rest of the text is one split.
 package splits
 
 import (
@@ -31,7 +31,7 @@ type Reader interface {
 	Within(start, end int64)
 }
 
-// whole returns the places of a text that is one split, if it is not longer than that; else nil.
+// whole returns the places of a text that is not longer than one split, nil for any other text.
 func (t *Text) whole() []int64 {
 	if t.End-t.Begin > t.Step {
 		return nil
@@ -55,10 +55,10 @@ type piece struct {
 	buf           []byte // the greatest number of bytes before the piece, the piece, the bytes after it, and slack
 	at            int64  // of the piece in the file
 	n             int    // its length
-	before, after int    // number of the bytes around it, which are fewer at the begin and the end of the text
+	before, after int    // number of bytes before and after it; fewer at the beginning and the end of the text
 }
 
-// around has the numbers of bytes that a scan of a piece needs before and after it, and of slack.
+// around holds the numbers of bytes that a scan needs before a piece, after it, and as slack.
 type around struct{ before, after, slack int }
 
 // pieces reads the block [from, to) in pieces. Their buffer is valid until scan returns.
@@ -79,15 +79,15 @@ func (t *Text) pieces(ctx context.Context, src Reader, from, to int64, with arou
 	return nil
 }
 
-// A block describes a part of a text for both cases: beginning outside [0] or inside [1] of quotes.
+// A block describes a part of a text for two cases: the part begins outside of quotes [0] or inside of them [1].
 type block struct {
-	inside [2]int   // it ends inside: 1
+	inside [2]int   // 1 if it ends inside quotes, else 0
 	start  [2]int64 // where the first record begins, 0 if none does
 	faulty [2]bool  // a quote is at a position where none may be
 }
 
-// byBlocks examines blocks of the length of a split independently, with all cores. The preceding blocks decide the case of each. From a block
-// with a misplaced quote on, the text is not cut.
+// byBlocks examines blocks of the length of a split independently, with all cores. The preceding blocks decide which case applies to a block.
+// From a block with a misplaced quote on, the text is not cut.
 func (t *Text) byBlocks(ctx context.Context, look func(ctx context.Context, src Reader, from, to int64) (block, error)) ([]int64, error) {
 	if places := t.whole(); places != nil {
 		return places, nil
@@ -103,7 +103,7 @@ func (t *Text) byBlocks(ctx context.Context, look func(ctx context.Context, src 
 				return err
 			}
 			defer func() { err = errors.Join(err, src.Close()) }()
-			// One worker gets neighbouring blocks: few places of the file are read at a time.
+			// Each worker gets neighbouring blocks, so that only few places of the file are read at a time.
 			first, end := len(blocks)*w/workers, len(blocks)*(w+1)/workers
 			src.Within(at(first), at(end))
 			for i := first; i < end; i++ {

@@ -2,11 +2,11 @@ package swar
 
 import "encoding/binary"
 
-// A Finder finds two bytes in blocks of text, and separately a third one. All three must be below 0x80, which requires fewer steps than
-// arbitrary bytes. A Finder is immutable.
+// A Finder finds two bytes in blocks of text, and separately a third one. All three must be below 0x80, because such bytes take fewer
+// steps to find than arbitrary bytes. A Finder is immutable.
 type Finder struct {
 	a, b, c uint64 // patterns
-	// Constants, as variables: these stay in registers, while the compiler would load constants again for each word (6 % of the time).
+	// Constants in variables, which stay in registers. The compiler would load constants again for each word, which costs 6 % of the time.
 	low, high, gather uint64
 }
 

@@ -1,7 +1,7 @@
 // Package swar searches 64 bytes of text at a time, eight in a word (SIMD within a
-// register). A mask has a bit for each byte, the lowest for the first byte, which is
-// set if the byte matches. Fields are only a dozen bytes long, so a separate search for
-// the end of each would cost too much.
+// register). A mask has a bit for each byte, the lowest bit for the first byte; the bit
+// is set if the byte matches. Fields are often only a dozen bytes long, so a separate
+// search for the end of each would cost too much.
 package swar
 
 import (
@@ -16,7 +16,7 @@ const Block = 64
 const (
 	lowBits  = 0x0101010101010101
 	highBits = 0x8080808080808080
-	// gather is a factor: the product has the highest bit of each byte in its top byte, the first byte's as the lowest bit.
+	// gather is a factor that collects bits: the top byte of the product has the highest bit of each byte, beginning with the first byte in the lowest bit.
 	gather = 0x0002040810204081
 )
 
