@@ -47,12 +47,12 @@ func (a *Ahead) run(r io.Reader) {
 			return
 		}
 		n, err := 0, error(nil)
-		for n < len(buf) && err == nil { // not io.ReadFull, which makes a torn stream of one that ends here
+		for n < len(buf) && err == nil { // io.ReadFull would report io.ErrUnexpectedEOF for a stream that ends within the buffer
 			var m int
 			m, err = r.Read(buf[n:])
 			n += m
 		}
-		a.full <- block{buf[:n], err} // there is room for all blocks
+		a.full <- block{buf[:n], err} // never blocks: the channel has room for all blocks
 		if err != nil {
 			return
 		}
@@ -75,7 +75,7 @@ func (a *Ahead) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Stop ends the goroutine and waits for it. What is being read is read to its end.
+// Stop ends the goroutine and waits for it. A read that is in progress is not interrupted.
 func (a *Ahead) Stop() {
 	close(a.stop)
 	a.done.Wait()

@@ -14,14 +14,14 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// A Codec is a compression format. Files are read to their end, with all of their members, frames or streams.
+// A Codec is a compression format. A file may consist of several members, frames or streams; all of them are read.
 type Codec struct {
 	name    string
 	endings []string // of names, in lower case
 	// magic reports whether a file begins with the format's magic; nil: the format has none.
 	magic func(head []byte) bool
-	// Holds names, for messages, the memory that a decompressor needs beyond [AheadMemory], and Need returns its size in bytes for the first part of the
-	// file. Few formats have them.
+	// Need returns the bytes of memory that a decompressor needs in addition to [AheadMemory] for the first part of the file, and Holds is the name of
+	// that memory in messages. They are not set for formats whose decompressors need little.
 	Holds string
 	Need  func(raw io.ReaderAt, size int64) (int64, error)
 	// Open decompresses r. stop, if not nil, releases the decompressor.
@@ -81,7 +81,7 @@ func Cut(name string) (base, compression string) {
 	return name, ""
 }
 
-// Begins returns the compression given by the first bytes of a file, or "". No UTF-8 text begins with them.
+// Begins returns the compression that the first bytes of a file show, or "". No UTF-8 text begins with any of these magics.
 func Begins(head []byte) string {
 	for _, c := range codecs {
 		if c.magic != nil && c.magic(head) {
@@ -106,7 +106,7 @@ func FirstFrame(raw io.ReaderAt, size int64) (string, error) {
 	return "zst", nil // nothing to unpack
 }
 
-// Refine returns the compression of a file whose ending several formats share.
+// Refine returns the compression of a file whose ending is that of several formats, by its first bytes.
 func Refine(compression string, head []byte) string {
 	switch {
 	case compression == "snappy" && Begins(head) == "sz":
@@ -118,7 +118,7 @@ func Refine(compression string, head []byte) string {
 }
 
 func openZstd(r io.Reader, l Limits) (io.Reader, func(), error) {
-	// One goroutine unpacks while another parses; more would take more than one worker's share.
+	// One goroutine unpacks while another parses. More goroutines would exceed a worker's share of the cores.
 	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(l.Window))
 	if err != nil {
 		return nil, nil, err
@@ -153,7 +153,7 @@ func openZlib(r io.Reader, _ Limits) (io.Reader, func(), error) {
 	}}, nil, nil
 }
 
-// unpackBuffer is the read size for compressed files whose decompressor asks for single bytes.
+// unpackBuffer is the size of reads for decompressors that request single bytes.
 const unpackBuffer = 64 << 10
 
 // parts reads the parts of a file, one after the other.

@@ -13,8 +13,8 @@ import (
 
 // hadoopBlocks reads the format of Hadoop's SnappyCodec and Lz4Codec (BlockCompressorStream):
 //
-//	block: length of its text, 4 bytes, the first the highest
-//	       chunks, until they have made so much text: length, 4 bytes, and as many packed bytes
+//	block: length of its text in 4 bytes, big-endian
+//	       chunks, until their text has that length: packed length in 4 bytes, packed bytes
 //
 // Blocks have 256 KiB of text in one chunk, unless the writer was configured otherwise or received more at once. The format has no magic, no end mark
 // and no checksum: a file that is truncated after a block is not detected.
@@ -29,13 +29,13 @@ type hadoopBlocks struct {
 	given  int // bytes of text that were returned
 }
 
-// decodeBlock decompresses a chunk into at most as many bytes as are left of the block.
+// decodeBlock decompresses a chunk. The result has at most as many bytes as the block's text still lacks.
 type decodeBlock struct {
-	ratio  int64 // the most text that a packed byte can make
+	ratio  int64 // the largest number of bytes that a packed byte unpacks to
 	unpack func(text, packed []byte, left, most int64) ([]byte, error)
 }
 
-// maxChunk is the length above which a chunk that exceeds the file counts as damage and not as truncation.
+// maxChunk is a limit: a chunk that goes past the end of the file means damage if it is longer than this, else truncation.
 const maxChunk = 16 << 20
 
 const (

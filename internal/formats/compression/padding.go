@@ -55,8 +55,8 @@ func (g *gzipMembers) next() (io.Reader, error) {
 	return &g.z, err
 }
 
-// bzipStreams reads bzip2 streams. The standard library reads consecutive streams itself, and reports bytes between them as damage. Then the last
-// bytes read show whether these were NUL bytes.
+// bzipStreams reads bzip2 streams. The standard library reads consecutive streams itself, but reports NUL bytes after a stream as damage. The last
+// bytes that it has read show whether there were NUL bytes.
 type bzipStreams struct {
 	r lastBytes
 	z io.Reader
@@ -76,12 +76,12 @@ func (b *bzipStreams) Read(p []byte) (int, error) {
 	n, err := b.z.Read(p)
 	last := b.r.last[len(b.r.last)-2:]
 	switch {
-	case err == io.ErrUnexpectedEOF && b.r.endsStream(): // and a NUL byte
+	case err == io.ErrUnexpectedEOF && b.r.endsStream(): // a stream and a single NUL byte
 		return n, io.EOF
 	case err != errAfterStream || last[0] != 0:
 		return n, err
 	}
-	if last[1] != 0 { // the next stream's first
+	if last[1] != 0 { // the first byte of the next stream
 		if err := b.r.UnreadByte(); err != nil {
 			return n, err
 		}
@@ -93,7 +93,7 @@ func (b *bzipStreams) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// lastBytes keeps the last bytes read one by one: the end of a stream, and a byte after it.
+// lastBytes reads single bytes and keeps the last ones: the end of a stream, and the byte after it.
 type lastBytes struct {
 	*bufio.Reader
 	last [12]byte
@@ -108,7 +108,7 @@ func (l *lastBytes) ReadByte() (byte, error) {
 	return c, err
 }
 
-// bzipEnd is the start of the last 80 bits of a stream, before its checksum. Up to seven bits pad the last byte.
+// bzipEnd is the mark at the end of a stream, 48 bits that precede the checksum. Up to seven bits pad the last byte.
 const bzipEnd = 0x177245385090
 
 // endsStream reports whether the last byte is a NUL after the end of a stream.

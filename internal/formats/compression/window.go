@@ -23,8 +23,8 @@ type Limits struct {
 // Mebibytes prints a size, rounded up.
 func Mebibytes(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }
 
-// MostWindow returns the largest window of any frame, given the window of the first frame and a reader's memory. Memory that later frames need beyond
-// the first frame's window is not accounted for.
+// MostWindow returns the largest window that any frame may have, given the window of the first frame and a reader's memory. It does not account for
+// the memory that later frames need if their windows are larger than the first one.
 func MostWindow(first, memory int64) uint64 {
 	return uint64(max(first, min(memory/8, zstd.MaxWindowSize), zstd.MinWindowSize))
 }

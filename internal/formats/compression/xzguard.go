@@ -9,9 +9,9 @@ import (
 )
 
 // xzGuard reads an xz file for its decompressor, which allocates as much memory as a block's header declares, up to 4 GiB. The guard parses the
-// file's structure (xz-file-format 1.2.1) and the headers of LZMA2 chunks, and refuses too large a dictionary before the decompressor reads the
-// header that declares it. It also distinguishes a truncated file from one that ends between two streams. It leaves checksums and all other checks to
-// the decompressor.
+// file's structure (xz-file-format 1.2.1) and the headers of LZMA2 chunks. It returns an error for a dictionary that is too large before the
+// decompressor reads the header that declares it, and distinguishes a truncated file from one that ends between two streams. Checksums and all other
+// checks are left to the decompressor.
 type xzGuard struct {
 	r      *bufio.Reader
 	limits Limits

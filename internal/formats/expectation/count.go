@@ -24,7 +24,7 @@ type Count struct {
 	Checked   int64  `json:"checked"`             // values; NULLs only if the check counts NULLs
 	Failed    int64  `json:"failed"`              // values that failed
 	Newest    *int64 `json:"newest,omitempty"`    // the newest date, in milliseconds since 1970
-	Undecided bool   `json:"undecided,omitempty"` // the memory was insufficient: other values may have failed too
+	Undecided bool   `json:"undecided,omitempty"` // the memory was insufficient, so further values may have failed
 }
 
 // Covers reports whether the counts include all counts that the checks need.
@@ -42,7 +42,7 @@ func (c *Counts) of(check *Check) *Count {
 	return nil
 }
 
-// Add returns the sum with the counts of another part of the input; nil means no counts. It changes neither.
+// Add returns the sum of c and the counts of another part of the input. Either may be nil, which means no counts, and neither is changed.
 func (c *Counts) Add(o *Counts) *Counts {
 	if c == nil || o == nil {
 		c = cmp.Or(c, o)

@@ -26,8 +26,8 @@ func (r *room) take(bytes int64) bool {
 	return true
 }
 
-// distinct is a set of values, stored as 128-bit hashes with a random seed, which no input knows. The probability that two of 10^9 values
-// have the same hash is below 10^-20. Several goroutines add values.
+// distinct is a set of values, stored as 128-bit hashes with a random seed, so that no input can be built to collide. The probability that two
+// of 10^9 values have the same hash is below 10^-20. Several goroutines may add values at once.
 type distinct struct {
 	room   *room
 	seed   uint64

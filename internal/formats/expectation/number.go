@@ -78,7 +78,7 @@ func (n Number) Float() float64 {
 	switch scale := n.exponent - int64(len(digits)); {
 	case scale >= -22 && scale < 0:
 		f /= math.Pow10(int(-scale))
-	case scale < 0: // in two steps: 10^-340 is 0, and 18 digits of it are not
+	case scale < 0: // in two steps, because 10^-340 is 0 as a float, although a number of 18 digits times 10^-340 may not be
 		f = f * math.Pow10(-maxFloat) * math.Pow10(int(max(scale+maxFloat, -400)))
 	case scale > 0:
 		f *= math.Pow10(int(min(scale, 400)))

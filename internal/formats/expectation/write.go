@@ -73,5 +73,5 @@ func (q quoted) MarshalYAML() ([]byte, error) {
 // plainWord matches a word or a number.
 var plainWord = regexp.MustCompile(`^([a-z][a-z0-9_]*|0|[1-9][0-9]{0,17}[%dh]?)$`)
 
-// notText lists words that YAML 1.1 or 1.2 does not read as text.
+// notText lists plain words that a reader of YAML 1.1 or 1.2 takes for null or a boolean.
 var notText = []string{"null", "true", "false", "yes", "no", "on", "off", "y", "n"}

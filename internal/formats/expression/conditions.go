@@ -153,10 +153,10 @@ func (n *in) value(fields [][]byte) (value, error) {
 	return value{null: null}, nil
 }
 
-// logic is the operator and, or the operator or. It evaluates its conditions up to the first that decides.
+// logic is the operator and or the operator or. It evaluates its conditions up to the first one that decides the result.
 type logic struct {
 	args []node
-	stop bool // the value that decides
+	stop bool // the value of a condition that decides the result
 }
 
 func (n *logic) value(fields [][]byte) (value, error) {

@@ -73,7 +73,7 @@ func plus(a, b int64) (int64, bool) {
 
 func (d *decimal) set(n int64, scale int) { d.small, d.scale, d.wide = n, scale, false }
 
-// setBig sets d to n × 10^-scale, which may fit in 64 bits.
+// setBig sets d to n × 10^-scale. It stores n in 64 bits if it fits.
 func (d *decimal) setBig(n *big.Int, scale int) error {
 	const maxBits = 3322 // for 1000 digits
 	if n.BitLen() > maxBits || scale > keygen.MaxScale {

@@ -6,12 +6,12 @@
 //
 // # NULL
 //
-// NULL has SQL's logic. A comparison with NULL is NULL, and so is a function of NULL, except for coalesce, nullif, concat, is null
-// and case. A filter accepts a record if its condition is true, so it drops a record if the condition is NULL. An empty text is not NULL.
+// NULL follows SQL's logic. A comparison with NULL is NULL, and so is a function of NULL, except for coalesce, nullif, concat, is null
+// and case. A filter accepts a record only if its condition is true, so it drops a record whose condition is NULL. An empty text is not NULL.
 //
 // # How it works
 //
-// Package keygen compiles a part that has only functions of keys, once; it is NULL if one of its columns is NULL. Everything else
-// is a tree of nodes. Each node has its own buffer for its result, and returns a value that is valid until the next record.
+// A part of an expression that has only functions of keys is compiled by package keygen; it is NULL if one of its columns is NULL. All
+// other parts become a tree of nodes. Each node has its own buffer for its result, and returns a value that is valid until the next record.
 // Numbers are exact decimals in 64 bits; larger ones are big integers that a node keeps.
 package expression

@@ -8,7 +8,8 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// ofKeys reports whether an expression is also valid in keys, with the same meaning. Its value is NULL if one of its columns is NULL.
+// ofKeys reports whether an expression is also valid in keys, with the same meaning. The value of such an expression is NULL if one of its columns is
+// NULL.
 func ofKeys(e keygen.Expr) bool {
 	switch e := e.(type) {
 	case keygen.Column, keygen.Literal:
@@ -30,7 +31,7 @@ type keyPart struct {
 	buf     []byte
 }
 
-// key compiles a part of keys. Arguments that keys do not support are columns in its program.
+// key compiles a part of keys. In the key's program, arguments that keys do not support are columns.
 func (c *compiler) key(e keygen.Expr, args []keygen.Expr) (node, error) {
 	n := &keyPart{column: only(e)}
 	made := map[string]node{}

@@ -57,7 +57,7 @@ func newLike(pattern []byte) *like {
 	return l
 }
 
-// match backtracks only to the last %, which then takes one more character: the text that an earlier % took does not matter.
+// match backtracks only to the last %, which then takes one more character. What an earlier % took need not be changed.
 func (l *like) match(text []byte) bool {
 	step, from := 0, -1 // the step after the last %, -1 for none yet
 	var rest []byte     // the text from which that step was last tried

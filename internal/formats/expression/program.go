@@ -83,7 +83,7 @@ func (p *Program) fail(err error) error {
 	return &keygen.FieldError{Column: f.Column, Err: fmt.Errorf("%w (in %s)", f.Err, p.about)}
 }
 
-// value is the result of a node for a record; the node's kind determines which of its members are set.
+// value is the result of a node for a record. The node's kind determines which members of the value are set.
 type value struct {
 	null, truth bool
 	text        []byte
@@ -110,7 +110,7 @@ func (c *compiler) node(e keygen.Expr) (node, error) {
 	return c.plain(e)
 }
 
-// plain is node, except that an integer of a function of keys is text.
+// plain is node, except that a function of keys that returns an integer becomes text.
 func (c *compiler) plain(e keygen.Expr) (node, error) {
 	switch e := e.(type) {
 	case keygen.Column:

@@ -17,12 +17,12 @@ import (
 // Limits of the proposed expectations.
 const (
 	manyRecords = 1000 // with fewer records, expectations only warn
-	timesListed = 50   // the mean number of occurrences of a value from which on values are listed
-	codeLength  = 6    // the number of digits from which on numbers of equal length are taken for codes
-	keyShare    = 0.97 // the share of different values from which on values are expected to be unique
-	newestDays  = 7    // the age in days below which the newest date is expected to stay recent
-	nullsMargin = 2    // the factor of the share of NULLs
-	minPercent  = 1    // the least percentage of NULLs that is allowed, if there are some
+	timesListed = 50   // values are listed if they occur at least this often on average
+	codeLength  = 6    // numbers of equal length with at least this many digits are taken for codes
+	keyShare    = 0.97 // values are expected to be unique if at least this share of them is different
+	newestDays  = 7    // the newest date is expected to stay recent if it is less than this many days old
+	nullsMargin = 2    // the allowed share of NULLs is this multiple of the share found
+	minPercent  = 1    // and at least this percentage, if there are any NULLs
 )
 
 // Expect proposes expectations, with margins around the values found. They are guesses: uniqueness has yet to be counted, and
@@ -49,7 +49,8 @@ func (p *Profile) Expect(now time.Time) []expectation.Asked {
 	return list
 }
 
-// expect returns the expectations of a column: those of its form, and those of its values, which may change and so only warn.
+// expect returns the expectations of a column: those about the form of its values, and those about the values themselves. The latter only warn,
+// because values may change.
 func (p *Profile) expect(c *Column, severity string, now time.Time) (list []expectation.Asked) {
 	form := expectation.Asked{Column: c.Name, Severity: severity}
 	values := expectation.Asked{Column: c.Name, Severity: expectation.Warn}
@@ -167,7 +168,7 @@ func roundUp(x *big.Rat) string {
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
-// yearBefore returns the first day of the year before that of a date, in its form.
+// yearBefore returns the first day of the year before the year of a date, in the same form.
 func yearBefore(date string) string {
 	year, err := strconv.Atoi(date[:4])
 	if err != nil || year == 0 {

@@ -9,9 +9,9 @@ import (
 const (
 	// MaxValues is the number of values that are counted for each column, in an input with few columns.
 	MaxValues = 1024
-	// minValues is that number for an input with very many columns.
+	// minValues is the number of values that are counted for each column, in an input with very many columns.
 	minValues = 64
-	// valuesTogether limits the number of values for all columns together, down to minValues each.
+	// valuesTogether is the number of values that are counted for all columns together, unless minValues for each column are more.
 	valuesTogether = 64 << 10
 	// maxKept is the number of bytes that are kept of a counted value.
 	maxKept = 128
@@ -26,7 +26,7 @@ type counted struct {
 	hash   uint64
 	number float64 // the value's number in the histogram of values
 	count  int64   // the occurrences, minus the sum subtracted
-	fresh  int64   // the occurrences that the histograms do not have yet
+	fresh  int64   // the occurrences that have not been added to the histograms yet
 	at     uint32  // the offset of its first bytes in text
 	kept   uint32
 	length uint32
@@ -110,8 +110,9 @@ func (f *frequent) estimated() {
 	}
 }
 
-// drop subtracts from each count the greatest one after the keep greatest, or 1 if the counts above 1 are few enough, so that at most keep values
-// are left. The counts of the dropped values must be in the histograms already.
+// drop subtracts a number from each count and drops the values whose count reaches 0, so that at most keep values are left: the number is the
+// greatest count after the keep greatest ones, or 1 if at most keep counts are above 1. The histograms must already have the counts of the
+// dropped values.
 func (f *frequent) drop(keep int) {
 	f.estimated()
 	least := int64(1)
@@ -131,7 +132,7 @@ func (f *frequent) drop(keep int) {
 	}
 	f.taken += least
 	kept, text := f.values[:0], f.text[:0]
-	for _, v := range f.values { // texts are in the order of the values, so they only move to the front
+	for _, v := range f.values { // texts are in the order of the values, so none is overwritten before it is moved
 		if v.count <= least {
 			continue
 		}

@@ -45,7 +45,7 @@ func (h *histogram) widen(low, high float64) {
 	h.take(&old)
 }
 
-// take adds the bins of another histogram, which must not be wider.
+// take adds the bins of another histogram. They must not be wider than those of h.
 func (h *histogram) take(o *histogram) {
 	for i, n := range o.bins {
 		if n > 0 {

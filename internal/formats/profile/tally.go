@@ -106,7 +106,7 @@ type numberText struct {
 	text   []byte
 }
 
-// sortsAfter reports whether n sorts after number. Equal numbers sort by their text.
+// sortsAfter reports whether n sorts after the given number. Equal numbers sort by their texts.
 func (n *numberText) sortsAfter(number expectation.Number, text []byte) bool {
 	s := n.number.Compare(number)
 	return s > 0 || s == 0 && bytes.Compare(n.text, text) > 0
@@ -115,7 +115,7 @@ func (n *numberText) sortsAfter(number expectation.Number, text []byte) bool {
 // slack returns a distance greater than the rounding error of a number's float.
 func slack(x float64) float64 { return math.Abs(x) * 1e-12 }
 
-// settle adds the new counts of the values in the table to the histograms.
+// settle brings the histograms up to date with the counts in the table.
 func (c *column) settle() {
 	for i := range c.frequent.values {
 		v := &c.frequent.values[i]
@@ -127,7 +127,8 @@ func (c *column) settle() {
 	}
 }
 
-// look records a value that is not in the table, and returns its number for the histogram of numbers.
+// look examines a value that is not in the table: which types it has, and whether it is the least or the greatest. It returns the value's number for the
+// histogram of numbers.
 func (t *Tally) look(c *column, value []byte) (number float64) {
 	text := value[:min(len(value), maxCompared)]
 	if c.least == nil || bytes.Compare(text, c.least) < 0 {

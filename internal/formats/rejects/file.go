@@ -20,9 +20,9 @@ func (f *File) fail(err error) error {
 	return fmt.Errorf("%s %s: %w", strings.ReplaceAll(string(f.name), "_", " "), f.path, err)
 }
 
-// File collects records in a local file, one JSON object a line, in the order of the input, whatever the order of the calls of Write. Until Finish
-// the records are in a temporary file next to it. It needs a few megabytes of memory for any number of records. Its methods may be called by
-// several goroutines.
+// File collects records in a local file, one JSON object a line. They are in the order of the input, whatever the order of the calls of Write. Until
+// Finish, they are in a temporary file next to it. A File needs a few megabytes of memory, whatever the number of records. Several goroutines may call
+// its methods.
 type File struct {
 	name   setting.Name // the setting, which determines the kind of file
 	path   string
@@ -36,9 +36,9 @@ type File struct {
 	err     error
 }
 
-// NewFile returns the file of a setting, with a local path: [setting.RejectFile] for bad records, [setting.FilteredFile], or
-// [setting.DuplicatesFile]. All have the same form. Nothing is created before the first record: a job without
-// such records leaves no file, and a job with some replaces an earlier file of any of these kinds.
+// NewFile returns the file with a local path for one of the settings [setting.RejectFile] (bad records), [setting.FilteredFile] and
+// [setting.DuplicatesFile]. Files of all three have the same format. Nothing is created before the first record, so a job without
+// such records leaves no file. A job with such records replaces an earlier file of any of these kinds.
 func NewFile(name setting.Name, path string) *File {
 	return &File{name: name, path: path, target: path}
 }
@@ -72,8 +72,8 @@ func (f *File) Write(split int, form *Form, e *Record) error {
 	return nil
 }
 
-// Finish writes the records in order, renames the file to its path, and returns the number of records. It is also for jobs that
-// failed: the file shows the reasons. After Finish, Abort does nothing.
+// Finish writes the records in order, renames the file to its path, and returns the number of records. Jobs that fail call it too,
+// because the file shows the reasons. After Finish, Abort does nothing.
 func (f *File) Finish() (records int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,7 +103,7 @@ func (f *File) Finish() (records int, err error) {
 		err = out.Sync()
 	}
 	if err = errors.Join(err, out.Close()); err == nil {
-		_, err = f.replaceable(f.target) // what has come meanwhile is not replaced either
+		_, err = f.replaceable(f.target) // a file that was created meanwhile is not replaced
 	}
 	if err == nil {
 		err = os.Rename(out.Name(), f.target)
@@ -129,8 +129,8 @@ func (f *File) Abort() error {
 // tempPattern returns the [os.CreateTemp] pattern of the temporary files next to a reject file.
 func tempPattern(path string) string { return "." + filepath.Base(path) + ".*" }
 
-// RemoveTemp removes the temporary files that a killed process has left next to a reject file. The caller ensures that no other
-// process writes the file.
+// RemoveTemp removes the temporary files that a killed process has left next to a reject file. The caller must ensure that no other
+// process is writing the file.
 func (f *File) RemoveTemp() error {
 	dir, prefix := filepath.Dir(f.path), strings.TrimSuffix(tempPattern(f.path), "*")
 	entries, err := os.ReadDir(dir)

@@ -25,7 +25,7 @@ type Form struct {
 	Dialect *dialect.Dialect `json:"dialect,omitempty"` // of format text
 	Charset string           `json:"charset,omitempty"` // of format json
 
-	Partitions []string `json:"partitions,omitempty"` // name=value, the partition columns from the records' path, escaped as in the path
+	Partitions []string `json:"partitions,omitempty"` // the partition columns in the records' path, as name=value, escaped as in the path
 }
 
 // Magic is the beginning of every reject file.
@@ -35,12 +35,12 @@ func (f *Form) same(o *Form) bool {
 	return f == o || f != nil && o != nil && f.sameColumns(o) && slices.Equal(f.Partitions, o.Partitions)
 }
 
-// sameColumns reports whether the records of both have the same columns. The values of partition columns may differ.
+// sameColumns reports whether the records of both forms have the same columns. The values of partition columns may differ.
 func (f *Form) sameColumns(o *Form) bool {
 	return f.SameText(o) && slices.Equal(f.Columns, o.Columns) && slices.EqualFunc(f.Partitions, o.Partitions, samePartition)
 }
 
-// Null is the text of NULL in a line that represents a record of Parquet or Avro. A value of these two characters is in quotes.
+// Null is the text of NULL in a line that represents a record of Parquet or Avro. A value that consists of these two characters is in quotes.
 const Null = `\N`
 
 // ValuesDialect returns the dialect of the lines that represent records of Parquet or Avro.
@@ -48,12 +48,12 @@ func ValuesDialect() *dialect.Dialect {
 	return &dialect.Dialect{Name: dialect.CSV, FieldSep: ",", Quote: `"`, Doubled: true, Null: []string{Null}, Map: dialect.Literal, Header: dialect.HeaderNo, Trim: dialect.TrimNone}
 }
 
-// SameText reports whether both split text into fields in the same way.
+// SameText reports whether both forms split text into fields in the same way.
 func (f *Form) SameText(o *Form) bool {
 	return f.Format == o.Format && f.FieldSep == o.FieldSep && f.RecordSep == o.RecordSep && f.Charset == o.Charset && sameDialect(f.Dialect, o.Dialect)
 }
 
-// samePartition reports whether two texts name=value have the same name.
+// samePartition reports whether two texts of the form name=value have the same name.
 func samePartition(a, b string) bool {
 	a, _, _ = strings.Cut(a, "=")
 	b, _, _ = strings.Cut(b, "=")
@@ -70,7 +70,7 @@ func (f *Form) line() []byte {
 	return append(line, '\n')
 }
 
-// lineJSON is the line of a record in a reject file, without the record's text, which may be long: raw or raw_base64.
+// lineJSON is the line of a record in a reject file, without the fields raw and raw_base64, the record's text, which may be long.
 type lineJSON struct {
 	Path   string `json:"path"`
 	Offset int64  `json:"offset"`
@@ -98,7 +98,7 @@ type Record struct {
 	Column, Reason               string
 	Err                          error
 	Raw                          []byte
-	Kept                         *Place // for a duplicate, the record of the same key that is loaded
+	Kept                         *Place // for a duplicate: the record with the same key that is loaded
 }
 
 // write writes the line of a record. set is the character set of Raw, nil for UTF-8.
@@ -136,7 +136,7 @@ func (e *Record) write(w io.Writer, set *charset.Charset) error {
 		return err
 	}
 	line = append(line, `,"raw":"`...)
-	for raw := e.Raw; len(raw) > 0; { // a piece at a time: a record may be as long as memory
+	for raw := e.Raw; len(raw) > 0; { // piece by piece, because a record may be large
 		n := min(len(raw), 32<<10)
 		line = valuetext.AppendWithin(line, raw[:n])
 		raw = raw[n:]

@@ -16,7 +16,7 @@ import (
 // Marks describes the text between records.
 type Marks struct {
 	End   string                 // follows each record
-	Lines bool                   // a CR before End would be a part of the line end
+	Lines bool                   // a CR before End counts as a part of the line end
 	Whole func(text []byte) bool // reports whether the last record of text ends with it; nil: always
 }
 
@@ -47,7 +47,7 @@ type Reader struct {
 // NewReader returns a reader of a reject file whose records have at most maxRecord bytes. marks returns the Marks of a form, or an error if the form
 // is invalid.
 func NewReader(path string, in io.Reader, maxRecord int, marks func(*Form) (Marks, error)) *Reader {
-	return &Reader{path: path, in: bufio.NewReaderSize(in, 64<<10), marksOf: marks, most: 6*maxRecord + 1<<20} // JSON takes up to six bytes for one
+	return &Reader{path: path, in: bufio.NewReaderSize(in, 64<<10), marksOf: marks, most: 6*maxRecord + 1<<20} // JSON writes up to six bytes for one
 }
 
 func (r *Reader) fail(err error) error {
@@ -159,7 +159,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// record sets text to that of a line's record. A user may have edited it into several records.
+// record sets r.text to the record in a line. A user may have edited the record, and even made several of it.
 func (r *Reader) record(line []byte) error {
 	var j struct {
 		Raw       *string `json:"raw"`
@@ -192,9 +192,9 @@ func (r *Reader) record(line []byte) error {
 	return nil
 }
 
-// errOpenRecord is the error of a record that would include the following one. An input's last record may end with an escape;
-// in a reject file it has to be corrected by hand.
+// errOpenRecord is the error of a record that would include the following one. The last record of an input may end with an escape,
+// but in a reject file such a record is followed by others and must be corrected by hand.
 var errOpenRecord = errors.New("its record has a quote that is not closed, or an escape that nothing follows: correct it, or remove the line to leave the record out")
 
-// Sections returns the sections of the records read so far: one from the first line, and one for each further form with partition columns.
+// Sections returns the sections of the records read so far: one that begins with the first line, and one for each further form with partition columns.
 func (r *Reader) Sections() []Section { return r.sections }

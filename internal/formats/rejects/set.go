@@ -28,14 +28,14 @@ func (f *Form) set() (*charset.Charset, error) {
 	return set, nil
 }
 
-// readsAlike reports whether bytes of a set are the same characters in UTF-8, as ASCII is in most sets. Only then can a record be written
-// as text, and read back from it. A character split between two pieces of 32 KiB counts as different.
+// readsAlike reports whether bytes are the same characters in a set as in UTF-8, like ASCII in most sets. Only then can a record be written as
+// text and read back from it. A character that is split between two pieces of 32 KiB counts as different.
 func readsAlike(raw []byte, set *charset.Charset) bool {
 	if set == nil || !utf8.Valid(raw) {
 		return utf8.Valid(raw)
 	}
 	var text []byte
-	for piece := range slices.Chunk(raw, 32<<10) { // a record may be as long as memory
+	for piece := range slices.Chunk(raw, 32<<10) { // piece by piece, because a record may be large
 		var bad int
 		if text, bad = set.Append(text[:0], piece); bad >= 0 || !bytes.Equal(text, piece) {
 			return false

@@ -16,14 +16,14 @@ const spoolMemory = 4 << 20
 // arrive in order, so the spool collects them for each split, and writes them to disk as a segment. There is one segment
 // for each split and each time that the buffer was full, so the cost of a line does not depend on their number.
 type spool struct {
-	split int   // the split of the lines that Write adds
-	form  *Form // and their form
+	split int   // the split of the lines that Write adds next
+	form  *Form // the form of these lines
 
 	file     *os.File
 	at       int64
 	open     map[int]*splitLines
 	held     int
-	most     int // the largest size held, default spoolMemory
+	most     int // the most bytes held in memory, default spoolMemory
 	segments []segment
 	flushes  int
 }
@@ -45,7 +45,7 @@ func newSpool(path string) (*spool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Remove(f.Name()); err != nil { // a killed process leaves no file
+	if err := os.Remove(f.Name()); err != nil { // so that a killed process leaves no file
 		return nil, errors.Join(err, f.Close())
 	}
 	return &spool{file: f, open: make(map[int]*splitLines), most: spoolMemory}, nil

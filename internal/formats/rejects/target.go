@@ -15,8 +15,8 @@ import (
 // ErrPath is wrapped by errors about a path that cannot be a job's reject file.
 var ErrPath = errors.New("it cannot be this file")
 
-// Check checks before a job begins that the file can be written: its directory exists, and an existing file of its name is
-// empty or an earlier reject file and, according to notInput, not an input.
+// Check checks before a job begins that the file can be written: its directory must exist, and an existing file of this name
+// must be empty or an earlier reject file, and must not be an input according to notInput.
 func (f *File) Check(notInput func(info fs.FileInfo) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -78,7 +78,7 @@ func (f *File) replaceable(path string) (string, error) {
 	return path, nil
 }
 
-// isRejects recognizes a reject file by its beginning. Those of earlier versions had no line with a form.
+// isRejects recognizes a reject file by its beginning. Reject files of earlier versions have no line with a form.
 func isRejects(head []byte) bool {
 	if bytes.HasPrefix(head, []byte(Magic)) {
 		return true

@@ -14,7 +14,7 @@ const (
 	pieces    = 3
 )
 
-// CopyOptions configures additional work of [Copy]. The zero value adds none.
+// CopyOptions are the callbacks of [Copy]. The zero value has none.
 type CopyOptions struct {
 	// Allow is called with the number of bytes of each piece before they are written; its error ends the copy. Default: all are allowed.
 	Allow func(n int64) error
@@ -34,8 +34,8 @@ func (e *ReadError) Unwrap() error { return e.Err }
 // Copy reads a stream to its end and writes it to dst; if dst is nil, it only computes the digest. On an error it returns the digest of
 // the bytes copied so far. An error of the stream is a [*ReadError]; others are those of dst, of Allow, or the context's cause.
 //
-// A blocked read cannot be interrupted: when the context ends, Copy returns, but its goroutine stays blocked until the stream has
-// data or ends. So the caller must not use src after that.
+// A blocked read cannot be interrupted: when the context ends, Copy returns, but its goroutine stays blocked in a read of src until
+// the stream has data or ends. So the caller must not use src afterwards.
 func Copy(ctx context.Context, dst io.Writer, src io.Reader, o CopyOptions) (d Digest, err error) {
 	type piece struct {
 		data []byte
@@ -59,7 +59,7 @@ func Copy(ctx context.Context, dst io.Writer, src io.Reader, o CopyOptions) (d D
 			if errors.Is(err, io.ErrUnexpectedEOF) {
 				err = io.EOF
 			}
-			full <- piece{buf[:n], err} // there is room for all pieces
+			full <- piece{buf[:n], err} // never blocks: the channel has room for all pieces
 			if err != nil {
 				return
 			}

@@ -25,8 +25,8 @@ func Create(name string) (*File, error) {
 	return &File{f}, nil
 }
 
-// CreateNameless creates an empty copy in a directory, without a name. The copy is deleted when it is closed, or when the process ends. The pattern
-// is that of [os.CreateTemp].
+// CreateNameless creates an empty copy without a name, on the file system of a directory. The copy is deleted when it is closed, or when the process
+// ends. pattern has the meaning that it has in [os.CreateTemp].
 func CreateNameless(dir, pattern string) (*File, error) {
 	f, err := os.CreateTemp(dir, pattern)
 	if err != nil {
@@ -70,7 +70,7 @@ func Reopen(ctx context.Context, name string, want Digest) (_ *File, err error) 
 	return &File{f}, nil
 }
 
-// Standing returns a File for a file that needs no copy, such as standard input redirected from a file.
+// Standing returns a File for an input that needs no copy because it is a file already, such as standard input redirected from a file.
 func Standing(f *os.File) *File { return &File{f} }
 
 // Name returns the name of the file on disk, not that of the stream.
@@ -89,8 +89,8 @@ type lister interface {
 	ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error)
 }
 
-// FS is a file system in which a File has the name of a stream. Other names are those of the file system below; without that,
-// they do not exist.
+// FS is a file system in which a File has the name of a stream. All other names are looked up in the file system below; if there is
+// none, they do not exist.
 type FS struct {
 	file  *File
 	name  string

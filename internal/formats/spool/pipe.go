@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// ReadFile reads a whole file that may be a named pipe. It waits for the pipe's writer, and for what it writes, until ctx ends.
+// ReadFile reads a whole file that may be a named pipe. It waits for the pipe's writer and for its data until ctx ends.
 func ReadFile(ctx context.Context, name string) ([]byte, error) {
 	if !waits(name) {
 		return os.ReadFile(name)
@@ -25,8 +25,8 @@ func ReadFile(ctx context.Context, name string) ([]byte, error) {
 	return b, errors.Join(err, f.Close())
 }
 
-// Open opens a file for reading. If it is a named pipe, or an open one by its name below /dev/fd, Open waits for a writer. If the
-// context ends first, a goroutine keeps waiting, and closes the pipe if it is opened.
+// Open opens a file for reading. If the file is a named pipe, or an open pipe with a name below /dev/fd, Open waits for a writer. If
+// the context ends first, a goroutine keeps waiting, and closes the pipe when it is opened.
 func Open(ctx context.Context, name string) (*os.File, error) {
 	if !waits(name) {
 		return os.Open(name)
@@ -56,7 +56,7 @@ func Open(ctx context.Context, name string) (*os.File, error) {
 	}
 }
 
-// waits reports whether a process may wait for others when it opens or reads a file.
+// waits reports whether opening or reading a file may wait for another process.
 func waits(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
