@@ -11,14 +11,14 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// bound returns the bytes of a bound of the original key; nil without values. The value of the column partial may be incomplete.
+// bound returns the bytes of a bound of the original key, nil if values is empty. If partial is not empty, the value of that column may be incomplete.
 func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]string, partial string) ([]byte, error) {
 	if len(values) == 0 {
 		return nil, nil
 	}
 	var parts []keygen.Expr
 	used := map[string]string{}
-	var cut keygen.Expr  // has only some of the incomplete value
+	var cut keygen.Expr  // a part that has only some of the incomplete value
 	var last keygen.Expr // the last part that is not fixed and has a column
 	for _, p := range k.Rest {
 		columns := keygen.Columns(p)
@@ -32,7 +32,7 @@ func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]stri
 		}
 		if !MadeOf(p, fixed) && !keepsOrder(p) {
 			if MadeOf(p, used) {
-				break // the parts before bound the same values
+				break // the preceding parts already bound these values
 			}
 			return nil, k.noRange(p)
 		}
@@ -82,8 +82,8 @@ func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]stri
 	return b, nil
 }
 
-// checkExact refuses a value for which the keys of a part, nil for none, do not divide the rows as the values do. more is set if values of other columns
-// follow it.
+// checkExact refuses a bound that is not exact, see [keygen.CheckBound]. p is the part of the key with the value; if it is nil, there is nothing to check.
+// more means that values of other columns follow.
 func (k Key) checkExact(what setting.Name, p keygen.Expr, values map[string]string, more bool) error {
 	if p == nil {
 		return nil
@@ -104,14 +104,14 @@ func (k Key) checkExact(what setting.Name, p keygen.Expr, values map[string]stri
 	return &NoRangeError{fail.Errorf(fail.Config, "%s: key %s: the bound is not exact, because %s %w: %s", what, k.Spec, p, err, hint)}
 }
 
-// beginning returns the part whose bytes begin the bytes of p for all values that begin with the given one, nil if there is none, and whether it has
-// all of the given value.
+// beginning returns a part whose bytes, made of the given value, are a prefix of the bytes of p for every longer value; nil if there is none. all reports
+// whether that part has the complete given value.
 func beginning(p keygen.Expr, value string) (_ keygen.Expr, all bool) {
 	c, ok := p.(keygen.Call)
 	switch {
 	case !ok || c.Func == "hex" || keygen.WholeDate(p, []byte(value)):
 		return p, true
-	case c.Func != "substr": // from the first character on, see keepsOrder
+	case c.Func != "substr": // here a substr always starts at the first character, see keepsOrder
 		return nil, false
 	case len(c.Ints) == 1 || utf8.RuneCountInString(value) <= c.Ints[1]:
 		return c.Args[0], true

@@ -11,13 +11,13 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// maxSalts is the maximum number of salt values of a key for a scan, which reads the rows of each value separately.
+// maxSalts is the maximum number of salt values of a key. A scan reads the rows of each value separately.
 const maxSalts = 100_000
 
 // A Key is a key spec split for range reads: the head, which spreads the rows, and the original key.
 type Key struct {
 	Spec keygen.Expr
-	Head []keygen.Expr // up to the last of the salts at the front; empty for a key without a salt
+	Head []keygen.Expr // the leading salts with the constant bytes before and between them; empty for a key without a salt
 	Rest []keygen.Expr // the original key
 
 	// From, To and Prefix are the names of the bounds in errors; Else is the advice for keys whose rows have no range.
@@ -46,18 +46,18 @@ scan:
 		Else: setting.Textf("use get, or scan %s, which reads the whole table", setting.Full)}
 }
 
-// isSalt reports whether a part has few values, all known without a row.
+// isSalt reports whether a part is a salt: it has few values, and all of them are known without a row.
 func isSalt(c keygen.Call) bool {
 	return c.Func == "salt" || c.Func == "bytesalt" || c.Func == "javasalt" || c.Func == "spread"
 }
 
-// saltModulus returns the number of a salt's values; of javasalt, of its nonnegative ones.
+// saltModulus returns the number of a salt's values; for javasalt, the number of its nonnegative values.
 func saltModulus(c keygen.Call, modulus int) int {
 	switch {
 	case len(c.Ints) > 0:
 		return c.Ints[0]
 	case c.Func == "spread":
-		return 100 // two digits, independent of the table's number
+		return 100 // two digits, whatever the table's modulus
 	}
 	return modulus
 }
@@ -118,8 +118,8 @@ func (k Key) Heads(modulus int) ([][]byte, error) {
 	return heads, nil
 }
 
-// keepsOrder reports whether a part's bytes sort as its column's values do, or exactly in reverse, so that a range of values is a range of keys.
-// Padded and binary numbers are in order from 0 up.
+// keepsOrder reports whether a part's bytes sort like its column's values, or exactly in reverse, so that a range of values is a range of keys.
+// Padded and binary numbers keep the order of values that are not negative.
 func keepsOrder(e keygen.Expr) bool {
 	c, ok := e.(keygen.Call)
 	if !ok {
@@ -128,18 +128,18 @@ func keepsOrder(e keygen.Expr) bool {
 	switch c.Func {
 	case "hex":
 		return len(c.Args) == 1 && isColumn(c.Args[0])
-	case "substr": // from the first character on
+	case "substr": // only if it starts at the first character
 		return len(c.Args) == 1 && isColumn(c.Args[0]) && len(c.Ints) > 0 && c.Ints[0] == 0
 	case "pad", "longbytes", "intbytes", "revtime", "revtimeraw":
 		return len(c.Args) == 1 && isNumber(c.Args[0])
-	case "date": // column, layout of the column, layout of the key
+	case "date": // the arguments are the column, its layout, and the layout in the key
 		return len(c.Args) >= 3 && isColumn(c.Args[0]) && sortsByTime(c.Args[2])
 	}
 	return false
 }
 
-// Ranged returns the columns of the original key by which rows can be ranged: first the columns that must be equal in both bounds, since the key does
-// not keep their order, then the columns whose order it keeps. If ordered is empty, there are no ranges.
+// Ranged returns the columns of the original key that can bound a range of rows: alike are the first columns, which must be equal in both bounds because
+// the key does not keep their order, and ordered the following columns, whose order the key keeps. If ordered is empty, there are no ranges.
 func (k Key) Ranged() (alike, ordered []string) {
 	for _, p := range k.Rest {
 		columns := keygen.Columns(p)
@@ -167,7 +167,7 @@ func latestFirst(e keygen.Expr) bool {
 	return ok && (c.Func == "revtime" || c.Func == "revtimeraw")
 }
 
-// isNumber reports whether an argument is the number of a column.
+// isNumber reports whether an argument is a column, or a column converted to a number.
 func isNumber(e keygen.Expr) bool {
 	if c, ok := e.(keygen.Call); ok {
 		return (c.Func == "number" || c.Func == "millis") && len(c.Args) > 0 && isColumn(c.Args[0])

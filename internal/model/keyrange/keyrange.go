@@ -19,7 +19,7 @@ type Rows struct {
 	Lo, Hi []byte
 }
 
-// Start and Stop return the bounds of a head, as a scan takes them.
+// Start and Stop return the bounds of a scan of the rows with a head.
 func (r Rows) Start(head []byte) []byte { return slices.Concat(head, r.Lo) }
 
 func (r Rows) Stop(head []byte) []byte {
@@ -52,7 +52,7 @@ func (k Key) Columns() []string {
 	return names
 }
 
-// Bind maps the values of a bound to the first columns of the original key.
+// Bind assigns the values of a bound to the first columns of the original key.
 func (k Key) Bind(what setting.Name, values []string) (map[string]string, error) {
 	columns := k.Columns()
 	if len(values) > len(columns) {
@@ -65,10 +65,10 @@ func (k Key) Bind(what setting.Name, values []string) (map[string]string, error)
 	return bound, nil
 }
 
-// Between returns the rows whose original key is at or after from and before to,
-// both given as values of its first columns; no values means no bound. Columns with
-// the same value in both bounds may be hashed; the key must keep the order of the
-// columns after them.
+// Between returns the rows whose original key is at or after from and before to. Both
+// are given as values of the key's first columns; without values there is no bound.
+// The key may hash columns that have the same value in both bounds, but it must keep
+// the order of the columns after them.
 func (k Key) Between(modulus int, from, to []string) (Rows, error) {
 	lo, err := k.Bind(k.From, from)
 	if err != nil {
@@ -130,12 +130,12 @@ func (k Key) Beginning(modulus int, values []string) (Rows, error) {
 	if r.Lo, err = k.bound(k.Prefix, modulus, bound, fixed, partial); err != nil {
 		return r, err
 	}
-	r.Hi = loader.PrefixEnd(r.Lo) // nil after bytes of 0xFF too, whose rows end with the head's
+	r.Hi = loader.PrefixEnd(r.Lo) // nil also if all bytes are 0xFF: these rows end where the rows of the head end
 	return r, r.checkLength()
 }
 
-// With returns the rows of a query key, given as known columns at any place of the
-// key, as long as they determine the first parts of the key.
+// With returns the rows of a query key: values of columns that may be anywhere in the
+// key, as long as they determine its first parts.
 func (k Key) With(modulus int, known map[string]string) (Rows, error) {
 	rest, err := k.Findable(known)
 	if err != nil {
@@ -173,10 +173,10 @@ func (k Key) Findable(known map[string]string) ([]keygen.Expr, error) {
 	return rest, nil
 }
 
-// inEveryKey returns the fixed columns whose value is in every key of a range. Where such
-// a column has no fixed length, or is not completely in the key, rows of other
-// values are between the bounds too, under other salts: after "a", the values "b"
-// of "a" and "0b" of "a0" mix.
+// inEveryKey returns the fixed columns whose value every key of a range has. If a
+// column has no fixed length, or is not completely in the key, rows with other values
+// of it, and so with other salts, may be between the bounds too: the columns "a", "0b"
+// and "a0", "b" give the same key.
 func (k Key) inEveryKey(fixed map[string]string) map[string]string {
 	var lead []keygen.Expr
 	for _, p := range k.Rest {
@@ -186,18 +186,18 @@ func (k Key) inEveryKey(fixed map[string]string) map[string]string {
 		}
 		lead = append(lead, p)
 	}
-	told := map[string]string{}
+	known := map[string]string{}
 	for c, v := range fixed {
 		r, err := keygen.Check(keygen.Concat{Parts: lead}, keygen.CheckOptions{Unique: c})
 		if err == nil && (r.Uniqueness == keygen.Unique || r.Uniqueness == keygen.ByDigest) {
-			told[c] = v
+			known[c] = v
 		}
 	}
-	return told
+	return known
 }
 
-// headsFor returns the heads of rows with the fixed values: one if it can be
-// computed.
+// headsFor returns the heads that rows with the fixed values may have: a single one if
+// it can be computed from these values.
 func (k Key) headsFor(modulus int, fixed map[string]string) ([][]byte, error) {
 	if slices.ContainsFunc(k.Head, func(p keygen.Expr) bool { return !MadeOf(p, fixed) }) {
 		return k.Heads(modulus)

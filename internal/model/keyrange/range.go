@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// A Range is the rows from Start (inclusive) to Stop (exclusive); an empty bound is
-// the table's end.
+// A Range holds the rows from Start (inclusive) to Stop (exclusive). An empty bound
+// stands for the beginning or the end of the table.
 type Range struct{ Start, Stop []byte }
 
-// Intersect returns the rows of both ranges, and false if there cannot be any.
+// Intersect returns the rows that are in both ranges, and false if there cannot be any.
 func (r Range) Intersect(o Range) (Range, bool) {
 	both := r
 	if bytes.Compare(o.Start, both.Start) > 0 {
@@ -27,7 +27,7 @@ func (r Range) Has(row []byte) bool {
 	return bytes.Compare(row, r.Start) >= 0 && (len(r.Stop) == 0 || bytes.Compare(row, r.Stop) < 0)
 }
 
-// Within returns the parts of ranges that are within r. No ranges means all rows.
+// Within returns the parts of ranges that are within r. If there are no ranges, that is r, because no ranges mean all rows.
 func Within(ranges []Range, r Range) (parts []Range) {
 	if len(ranges) == 0 {
 		return []Range{r}

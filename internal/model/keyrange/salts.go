@@ -17,7 +17,7 @@ type Salts struct {
 	heads   [][]byte
 }
 
-// Limits of a check of salts: the rows and salts that it samples, the rows without a salt that it looks for, and the ranges where it looks.
+// Limits of [Salts.Check]: the number of rows, of salts, and of ranges between the salts that it looks at.
 const (
 	checkedRows  = 48
 	checkedSalts = 12
@@ -33,11 +33,11 @@ func (k Key) Salts(modulus int) (*Salts, error) {
 	return &Salts{k, modulus, heads}, err
 }
 
-// Check samples rows of a table and refuses the table if their salts differ: the ranges would omit most of the requested rows. first returns the keys
-// of the first n rows of a range. Where the key stores the columns of its salt, each salt is computed again. A wrong modulus shows in at least half
-// of the rows, so a quarter is enough to refuse.
+// Check samples rows of a table and refuses the table if it has other salts, because ranges with the wrong salts would omit most of the requested rows.
+// first returns the keys of the first n rows of a range. Check looks for rows between the salts and, if the key stores the columns of its salt, computes
+// the salts of rows again. With a wrong modulus, at least half of the rows differ, so a quarter is enough to refuse.
 func (s *Salts) Check(table string, first func(r Range, n int) ([][]byte, error)) error {
-	parser, _ := keygen.CompileParser(s.key.Spec, keygen.Options{Regions: s.modulus}) // nil: only rows without any of the salts are detected
+	parser, _ := keygen.CompileParser(s.key.Spec, keygen.Options{Regions: s.modulus}) // nil: salts cannot be computed again
 	var values [][]byte
 	if parser != nil {
 		values = make([][]byte, len(parser.Columns()))
@@ -71,7 +71,7 @@ func (s *Salts) Check(table string, first func(r Range, n int) ([][]byte, error)
 		setting.Count(s.modulus, "salt"), setting.SaltBuckets)
 }
 
-// gaps returns the ranges between the salts, after the constant bytes that begin all rows of the key.
+// gaps returns the ranges between the salts. All of them begin with the constant bytes that begin the key, if there are any.
 func (s *Salts) gaps() (list []Range) {
 	var lead []byte
 	if l, ok := s.key.Head[0].(keygen.Literal); ok {
