@@ -16,10 +16,10 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Asked is a choice in its text form. Rows are bounded by original keys or by bytes of row keys, not by both.
+// Asked is a choice in its text form. It bounds the rows either by original keys or by bytes of row keys.
 type Asked struct {
-	FromKey   string `yaml:"from_key" json:"from_key,omitempty"`     // the first original key: values of its first columns
-	ToKey     string `yaml:"to_key" json:"to_key,omitempty"`         // the first original key that is not read
+	FromKey   string `yaml:"from_key" json:"from_key,omitempty"`     // the first original key, given as the values of its first columns
+	ToKey     string `yaml:"to_key" json:"to_key,omitempty"`         // the first original key that is not read, in the same form
 	KeyPrefix string `yaml:"key_prefix" json:"key_prefix,omitempty"` // the prefix of original keys
 
 	StartRow  string `yaml:"start_row" json:"start_row,omitempty"` // the first row key
@@ -30,7 +30,7 @@ type Asked struct {
 	Until string   `yaml:"until" json:"until,omitempty"`
 	Only  []string `yaml:"only" json:"only,omitempty"` // families and columns
 
-	Versions int `yaml:"input_versions" json:"versions,omitempty"` // per column; a row becomes a record for each timestamp; 0: one record per row
+	Versions int `yaml:"input_versions" json:"versions,omitempty"` // versions read per column: a row becomes one record per timestamp; 0: a row is one record
 }
 
 // ByKey reports whether original keys bound the rows.
@@ -39,8 +39,8 @@ func (a Asked) ByKey() bool { return a.FromKey+a.ToKey+a.KeyPrefix != "" }
 // Keys describes how the row keys of a table are made.
 type Keys struct {
 	Spec    keygen.Expr  // nil: unknown
-	Modulus int          // of salts that do not specify one
-	Name    setting.Name // the setting that gives the spec
+	Modulus int          // modulus of salts that specify none
+	Name    setting.Name // the setting that has the spec
 }
 
 // Resolve parses the texts and returns the choice.
@@ -66,7 +66,7 @@ func (a Asked) Resolve(k Keys) (c Choice, err error) {
 	return c, c.Check()
 }
 
-// ranges returns the ranges of the rows, and the salts of the key that bounds them. Nil ranges are all rows.
+// ranges returns the ranges of the rows to read, nil for all rows. If original keys bound them, it also returns the key's salts.
 func (a Asked) ranges(k Keys) (_ []keyrange.Range, _ *keyrange.Salts, err error) {
 	kinds := 0
 	for _, given := range []bool{a.FromKey+a.ToKey != "", a.KeyPrefix != "", a.StartRow+a.StopRow != "", a.RowPrefix != ""} {
@@ -140,7 +140,7 @@ func (a Asked) rows() ([]keyrange.Range, error) {
 	return []keyrange.Range{r}, nil
 }
 
-// given is a setting that is set, with its value.
+// given is a setting that has been set, with its value.
 type given struct {
 	name setting.Name
 	text string
@@ -165,7 +165,7 @@ func (a Asked) First() (setting.Name, bool) {
 	return all[0].name, true
 }
 
-// String lists the settings that are set, with their values. Different texts of the same times give the same string. Empty: none is set.
+// String lists the settings that are set, with their values; it is empty if none is. Texts that denote the same time give the same string.
 func (a Asked) String() string {
 	var all []string
 	for _, g := range a.given() {

@@ -19,20 +19,20 @@ type Column struct {
 type Choice struct {
 	// Ranges are the ranges of row keys, in order and disjoint. Default: all rows.
 	Ranges []keyrange.Range `json:"ranges,omitempty"`
-	// Salts are the salts behind Ranges, where original keys bound the rows; the table is checked against them. Nil: there are none.
+	// Salts are the salts from which Ranges were made, if original keys bound the rows; the table is checked against them. Nil: there are none.
 	Salts *keyrange.Salts `json:"-"`
 	// Columns are the selected families and columns. Default: all.
 	Columns []Column `json:"columns,omitempty"`
 	// Since and Until bound the timestamps of cells: [Since, Until), in milliseconds; Until 0: no bound.
 	Since int64 `json:"since,omitempty"`
 	Until int64 `json:"until,omitempty"`
-	// Versions is the number of cells per column that are read into records: the newest ones within the time range. A row then becomes a record for each
-	// timestamp of its cells. 0: a row is one record, with the newest cell of each column. Only readers of records use it; other readers of cells
+	// Versions is the number of cells per column, the newest within the time range, that are read into records. A row then becomes one record for each
+	// timestamp of these cells. 0: a row is one record, with the newest cell of each column. Only readers of records use this field; readers of cells
 	// specify their number of versions separately.
 	Versions int `json:"versions,omitempty"`
 }
 
-// OfCells reports whether a row may have cells that are not selected.
+// OfCells reports whether the choice selects among the cells of a row, so that a row may have cells that are not selected.
 func (c Choice) OfCells() bool { return len(c.Columns) > 0 || c.Timed() }
 
 // Timed reports whether the choice bounds timestamps.
@@ -46,7 +46,7 @@ func (c Choice) Check() error {
 	return fail.With(fail.Config, keyrange.Check(c.Ranges))
 }
 
-// CheckFamilies refuses a choice with families that are not in have. name is the owner of have in the error, such as a table.
+// CheckFamilies refuses a choice with families that are not in have. name stands in the error for what has these families, such as a table.
 func (c Choice) CheckFamilies(name string, have []string) error {
 	for _, f := range c.Families() {
 		if !slices.Contains(have, f) {
@@ -89,7 +89,7 @@ func (c Choice) Has(family, qualifier []byte) bool {
 	return false
 }
 
-// Of returns the parts of some families to read: whole families, and single columns of the others.
+// Of returns which parts of the given families are to be read: some as a whole, and single columns of the others.
 func (c Choice) Of(families []string) (whole []string, single []Column) {
 	if len(c.Columns) == 0 {
 		return families, nil

@@ -8,8 +8,9 @@ import (
 // maxData is the maximum number of bytes of a value or key that an error keeps.
 const maxData = 256
 
-// DataError is an error about a value or a row key whose message omits that data: more people read logs, reports and other output files than may read
-// the table. [keygen.ValueError] and others work alike. A caller that may show the data gets it from the method Data.
+// DataError is an error about a value or a row key. Its message omits that data, because people who must not read the table can read logs, reports and
+// other output files. Some errors of other packages, such as [keygen.ValueError], work in the same way. A caller that may show the data gets it from the
+// method Data.
 type DataError struct {
 	data []byte
 	err  error

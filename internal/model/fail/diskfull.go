@@ -9,8 +9,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// A DiskFullError reports that a local disk, or a user's quota of it, has no room
-// for a write, or that a file would exceed the limit of a file's size. Its directory
+// A DiskFullError reports that a local disk, or a user's quota on it, has no room
+// for a write, or that a file would exceed the limit of a file's size. The directory
 // is empty if it is not known.
 type DiskFullError struct {
 	Dir    string
@@ -35,12 +35,12 @@ func (e *DiskFullError) Error() string { return e.message().String() }
 func (e *DiskFullError) Unwrap() error { return e.Err }
 
 // Settings returns the settings that the advice names. In returns the message with
-// each of them as words calls it.
+// the names that words has for them.
 func (e *DiskFullError) Settings() []setting.Name                  { return e.Advice.Settings() }
 func (e *DiskFullError) In(words func(setting.Name) string) string { return e.message().In(words) }
 
-// Advise sets the advice, unless the limit of a file's size is the cause: other
-// directories and settings do not change it.
+// Advise sets the advice, unless the cause is the limit of a file's size: another
+// directory or setting would not help then.
 func (e *DiskFullError) Advise(advice setting.Text) {
 	if fullCause(e.Err) != syscall.EFBIG {
 		e.Advice = advice

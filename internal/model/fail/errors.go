@@ -25,7 +25,7 @@ const (
 	Check           // the table or the cluster is not fit for the job
 	BadRows         // more bad records or duplicates than allowed, or an expectation is not met
 	Input           // inputs are missing, unreadable or have changed
-	HDFS            // writing or reading the target file system
+	HDFS            // writing to a file system or reading from it failed
 	Load            // HBase was out of reach, or refused the files, which are kept
 	Verify          // the table does not hold the rows that were written
 	Busy            // another process works on the same job
@@ -52,9 +52,9 @@ func KindOf(err error) Kind {
 	return Unexpected
 }
 
-// With marks an error with a kind unless it already has one. The kind of some errors differs from k: a full local disk is [HDFS] always; a damaged
-// block of an input, an encryption key of an input that is temporarily unavailable, and a file system of inputs that is out of reach are [HDFS] too,
-// since the same command reads the input after the repair; a server that requires another login than the configuration has is [Check].
+// With marks an error with the kind k unless it already has a kind. Some errors get another kind than k. A full local disk is always [HDFS]. If k is
+// [Input], a damaged block, an encryption key that is temporarily unavailable and a file system that is out of reach are [HDFS] too, because the same
+// command can read the input after the repair. A server that requires another login than the configuration provides is [Check].
 func With(k Kind, err error) error {
 	if err == nil {
 		return nil
@@ -66,24 +66,24 @@ func With(k Kind, err error) error {
 		k, err = HDFS, ExplainFull(err)
 	}
 	if errors.Is(err, syscall.ENOMEM) {
-		k = Config // less memory must be given
+		k = Config // the job must be given less memory
 	}
 	if k != Config && OtherSecurity(err) {
-		k = Check // until the configuration is that of the cluster
+		k = Check // it fails until the configuration fits the cluster
 	}
 	if _, ok := errors.AsType[*hdfsio.BlockError](err); k == Input && (ok || outOfReach(err)) {
 		k = HDFS
 	}
 	if _, ok := errors.AsType[*hdfsio.FeatureError](err); ok && k == HDFS {
-		k = Check // no retry helps
+		k = Check // a retry does not help
 	}
 	if e, ok := errors.AsType[*hdfsio.KeyError](err); ok && k == HDFS && e.Final() {
-		k = Check // until the key or the permission is granted
+		k = Check // it fails until the key or the permission is granted
 	} else if ok && k == Input && !e.Final() {
-		k = HDFS // until the KMS is available
+		k = HDFS // it fails until the KMS is available
 	}
 	if _, ok := errors.AsType[*loader.DeniedError](err); ok && k == Load {
-		k = Check // until the permission is granted
+		k = Check // it fails until the permission is granted
 	}
 	return &Error{Kind: k, Err: err}
 }
@@ -109,13 +109,13 @@ func OtherSecurity(err error) bool {
 // Usage marks an error of the program's caller. It overrides the kind that the error has, since the outermost kind counts.
 func Usage(err error) error { return &Error{Kind: Config, Err: err} }
 
-// Errorf returns [With] of a new error that keeps the settings among args, as [setting.Errorf] does.
+// Errorf marks a new error with a kind. Like [setting.Errorf], it keeps the settings among args.
 func Errorf(k Kind, format string, args ...any) error {
 	return With(k, setting.Errorf(format, args...))
 }
 
-// Listing marks why a directory that is to be written could not be listed. A file in its place is a mistake in the command, all else is of
-// the file system.
+// Listing marks the error of listing a directory that is to be written. If there is a file in its place, the command is wrong; any other error is
+// a failure of the file system.
 func Listing(err error) error {
 	if errors.Is(err, syscall.ENOTDIR) {
 		return Errorf(Config, "%w: name a directory that is missing or empty", err)

@@ -11,9 +11,9 @@ var byKind = [...]struct {
 	word    string
 	code    int    // exit code
 	retry   bool   // the same command may succeed later
-	meaning string // of the exit code
-	next    string // what the caller does next, in a few words
-	advice  string // what a person checks
+	meaning string // meaning of the exit code
+	next    string // what the caller should do next, in a few words
+	advice  string // what a person should check
 }{
 	Unexpected: {"unexpected", 1, true, "unexpected failure", "read the message; the same command resumes the job",
 		"this should not happen: keep this report and the log, then {again}."},
@@ -54,7 +54,7 @@ func (k Kind) ExitCode() int { return byKind[k].code }
 // Retry reports whether the same command may succeed later, without any other action.
 func (k Kind) Retry() bool { return byKind[k].retry }
 
-// Meaning returns the meaning of the kind's exit code, and what the caller does next.
+// Meaning returns the meaning of the kind's exit code, and what the caller should do next.
 func (k Kind) Meaning() (meaning, next string) { return byKind[k].meaning, byKind[k].next }
 
 // Advice returns a text that says what to do about a failure; again describes how to resume the job.

@@ -2,7 +2,7 @@ package fail
 
 import "fmt"
 
-// A RejectsError is a job's error about its records, with the file of rejected records.
+// A RejectsError adds the file of rejected records to a job's error about its records.
 type RejectsError struct {
 	File string // as it was configured
 	Err  error

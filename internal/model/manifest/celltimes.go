@@ -2,8 +2,8 @@ package manifest
 
 import "time"
 
-// CellTimes are the bounds of the cells' timestamps in a job that takes them from
-// columns.
+// CellTimes are the bounds of the cells' timestamps and lifetimes in a job that takes
+// these from columns.
 type CellTimes struct {
 	Min     int64 `json:"min"`               // milliseconds
 	Max     int64 `json:"max"`               // milliseconds; the maximum, inclusive
@@ -25,8 +25,8 @@ func (c *CellTimes) Join(o *CellTimes) *CellTimes {
 	return c
 }
 
-// clockSlack is the maximum assumed clock difference between this machine and the
-// servers.
+// clockSlack is the largest difference that is assumed between the clocks of this
+// machine and of the servers.
 const clockSlack = time.Minute
 
 // Expired reports whether cells that expire at the given time may have expired by

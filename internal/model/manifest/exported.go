@@ -12,6 +12,6 @@ type ExportedFile struct {
 // ExportedRegion is the output of an export for one region.
 type ExportedRegion struct {
 	File     *ExportedFile `json:"file,omitempty"`           // nil: no rows
-	NoCells  int64         `json:"no_cells,omitempty"`       // rows left out because they have none of the columns
-	LeftOver int64         `json:"cells_left_out,omitempty"` // cells that are not in any column
+	NoCells  int64         `json:"no_cells,omitempty"`       // rows left out because they have no cell in any of the columns
+	LeftOver int64         `json:"cells_left_out,omitempty"` // cells left out because they are in none of the columns
 }

@@ -35,13 +35,13 @@ type Manifest struct {
 	Filtered       int64           `json:"filtered,omitempty"` // records that the filter dropped
 	RejectFile     string          `json:"reject_file,omitempty"`
 	FilteredFile   string          `json:"filtered_file,omitempty"`
-	Duplicates     int64           `json:"duplicates"` // rows dropped because another row has their key; for wide rows, cells
+	Duplicates     int64           `json:"duplicates"` // rows dropped because another row has the same key; for wide rows, dropped cells
 	DuplicatesFile string          `json:"duplicates_file,omitempty"`
 	Joined         int64           `json:"joined,omitempty"`         // for wide rows: records that are not the first of their row
-	NoCells        int64           `json:"no_cells,omitempty"`       // rows dropped because all their values are empty
+	NoCells        int64           `json:"no_cells,omitempty"`       // rows dropped because they have no cells: all their values are empty
 	Digest         Digest          `json:"digest"`                   // of the rows in the files
 	RowSum         string          `json:"row_sum,omitempty"`        // for rows with new keys: the sum of a 128-bit hash of each row without its key, in hexadecimal
-	Wide           bool            `json:"wide_rows,omitempty"`      // a row is made of all records of a key, which become qualifiers, or versions of cells
+	Wide           bool            `json:"wide_rows,omitempty"`      // a row is made of all records of a key, which become columns or versions of cells
 	Versions       int             `json:"versions,omitempty"`       // maximum per cell, if records of a key are versions of one row
 	Stamped        bool            `json:"cell_timestamp,omitempty"` // a column gives the cells' timestamp, and the digest includes it
 	Times          *CellTimes      `json:"times,omitempty"`          // of cells, if columns give them
@@ -68,8 +68,8 @@ func (m *Manifest) Summary() *Manifest {
 // FileName is the manifest's name in the output directory.
 const FileName = "_bulkload.json"
 
-// Read reads the manifest of a build from its directory. The error is fs.ErrNotExist if there is none. A manifest that was changed since the build is
-// refused.
+// Read reads the manifest of a build from its directory. The error is fs.ErrNotExist if there is none. Read refuses a manifest that was changed after
+// the build.
 func Read(ctx context.Context, fsys hdfsio.FS, dir string) (*Manifest, error) {
 	m, b, err := readManifest(ctx, fsys, dir)
 	if err != nil {
@@ -154,7 +154,7 @@ func (m *Manifest) Findings() []expectation.Finding {
 // Expiring reports whether any cell of the files has its own TTL.
 func (m *Manifest) Expiring() bool { return m.Times != nil && m.Times.Expires != 0 }
 
-// Splits returns the first rows of the second and following regions that the files were built for. Regions without rows have none.
+// Splits returns the first row of each region that the files were built for, except for the first region and regions without rows.
 func (m *Manifest) Splits() (points [][]byte) {
 	first := map[int][]byte{}
 	for _, f := range m.Files {
@@ -189,7 +189,7 @@ func (m *Manifest) Add(o *Manifest) {
 	m.Records += o.Records
 	m.Rejected += o.Rejected
 	m.Filtered += o.Filtered
-	if sum := m.Expect.Add(o.Expect); sum != nil { // of several jobs: the findings only
+	if sum := m.Expect.Add(o.Expect); sum != nil { // the counts of several jobs cannot be judged together, so only findings are kept
 		m.Expect = &expectation.Counts{Records: sum.Records, ReadAt: sum.ReadAt, Findings: expectation.Sum(m.Findings(), o.Findings())}
 	}
 	m.RejectFile, m.FilteredFile = cmp.Or(m.RejectFile, o.RejectFile), cmp.Or(m.FilteredFile, o.FilteredFile)

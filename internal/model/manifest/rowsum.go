@@ -7,9 +7,9 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// A RowSum identifies a set of rows without their keys: the numbers of rows and
-// cells, and the sum of a 128-bit hash of each row. Unlike an exclusive or, a sum
-// detects a row that occurs twice.
+// A RowSum identifies a set of rows regardless of their keys: by the numbers of rows
+// and cells, and by the sum of a 128-bit hash of each row without its key. Unlike an
+// exclusive or, a sum detects a row that occurs twice.
 type RowSum struct {
 	Rows  int64  `json:"rows"`
 	Cells int64  `json:"cells"`

@@ -66,7 +66,7 @@ func (m *Manifest) consistent() error {
 		}
 	}
 	if len(families) > 1 {
-		d.Rows = m.Digest.Rows // a row has cells in several of the files
+		d.Rows = m.Digest.Rows // a row may have cells in several files, so their rows do not add up
 	}
 	if d.Rows != m.Digest.Rows || d.Cells != m.Digest.Cells || size != m.Bytes || len(m.Files) != m.HFiles {
 		return fmt.Errorf("%w: it says %s and %s in %s of %s, those that it lists have %d and %d in %d of %d", errChanged,

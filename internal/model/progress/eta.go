@@ -14,8 +14,8 @@ type Left struct {
 	JobKnown   bool          `json:"job_known"`
 }
 
-// Estimates for phases that have not begun. Some are multiples of the time that reading the input takes. The others are in seconds, since they depend
-// on the number of regions and not on rows. Measured with all daemons on the same cores as the job; the speed of a current phase predicts better.
+// Estimates for phases that have not begun. Those named Share are multiples of the time that reading the input takes; the others are in seconds or rates.
+// They were measured with all daemons on the same cores as the job. Once a phase runs, its own speed is a better estimate.
 const (
 	sortShare   = 0.2
 	writeShare  = 1.9
@@ -34,14 +34,14 @@ const (
 
 const (
 	predictedWeight = 0.2  // weight of the prediction at the beginning of a phase, in addition to the measured speed
-	predictedUntil  = 0.4  // fraction of the phase from where the prediction has no weight
-	minSeen         = 0.02 // fraction of a phase before its speed is used
-	recentWeight    = 0.5  // weight of the last third of a phase, in addition to the whole of it
-	recentFrom      = 0.1  // fraction of a phase when it has half that weight
-	maxChange       = 4.0  // maximum factor that is used: no progress at all may be a pause
+	predictedUntil  = 0.4  // fraction of the phase after which the prediction has no weight
+	minSeen         = 0.02 // fraction of a phase that must be done before its speed is used
+	recentWeight    = 0.5  // weight of the speed in the last third of a phase, in addition to the speed of all of it
+	recentFrom      = 0.1  // fraction of a phase at which recentWeight counts by half
+	maxChange       = 4.0  // maximum factor between these two speeds: if there is no progress at all, that may be a pause
 )
 
-// Now returns the phases of the running job, where one job follows another: usually all of them.
+// Now returns the phases of the running job. These are all phases, unless the command runs several jobs one after the other.
 func (p Progress) Now() []PhaseProgress {
 	i := slices.IndexFunc(p.Phases, func(q PhaseProgress) bool { return !q.Began.Before(p.Began) })
 	if i < 0 {
@@ -124,8 +124,8 @@ func (p Progress) fraction(phase *PhaseProgress, done Amount) (float64, bool) {
 	return f, ok
 }
 
-// readUnit returns the time, measured or estimated, that reading all of the input takes; 0 if unknown. The speed of writing corrects it, within
-// bounds: reading may have waited for a slow link.
+// readUnit returns the time, measured or estimated, that reading all of the input takes; 0 if unknown. The speed of writing corrects it within
+// bounds, because reading may have waited for a slow link.
 func (p Progress) readUnit() (unit float64) {
 	whole := func(phase *PhaseProgress) float64 {
 		if !phase.Ended.IsZero() {
@@ -174,7 +174,7 @@ func (p Progress) predicted(name string, unit float64) (float64, bool) {
 		if p.Start.Verify == "sample" || p.Start.Verify == "files" {
 			return sampleSeconds + sampleRegion*regions, true
 		}
-		// The time of a scan depends less on this machine than on the servers, so the estimate is between two guesses.
+		// The time of a scan depends more on the servers than on this machine, so the estimate is the mean of a guess for each.
 		scan := scanCell * float64(p.rows()) * float64(p.Start.Columns)
 		return math.Sqrt(verifyShare * unit * scan), unit > 0 && scan > 0
 	}
@@ -190,8 +190,8 @@ func (p Progress) toCheck() float64 {
 	return float64(p.HFiles.Bytes) / float64(p.HFiles.Rows) * float64(p.rows())
 }
 
-// asEarlier estimates a phase from an earlier job of the table; false if that is not possible. The ratio of the two jobs' read times counts by its
-// square root: it reflects the speed of the machine, but not of HDFS and HBase.
+// asEarlier estimates a phase from an earlier job of the table; false if that is not possible. It scales by the square root of the ratio of the two jobs'
+// read times, because that ratio reflects the speed of the machine but not of HDFS and HBase.
 func (p Progress) asEarlier(name string, unit float64) (float64, bool) {
 	e, rows := p.Start.Earlier, float64(p.rows())
 	if e == nil || e.Records <= 0 || rows <= 0 {

@@ -8,11 +8,11 @@ import (
 // synchronously, some by many goroutines at a time, and must not block. Nil
 // callbacks are not called.
 type Events struct {
-	OnOpen    func(s Start)                    // the command holds the lock of a job, and may wait at a gate before the attempt begins; Job and JobID are known
+	OnOpen    func(s Start)                    // the command has locked a job, and may wait at a gate before the attempt begins; only Job and JobID are set
 	OnStart   func(s Start)                    // an attempt begins, or the job was done before
 	OnPhase   func(name string)                // read, sort, write, snapshot, check, upload, load, verify
-	OnTotal   func(phase string, total Amount) // work of a phase, as far as it is known; later calls replace earlier ones
-	OnRows    func(rows, bytes int64)          // read and added to the sort
+	OnTotal   func(phase string, total Amount) // the work of a phase, as far as it is known; later calls replace earlier ones
+	OnRows    func(rows, bytes int64)          // rows were read and added to the sort
 	OnSplit   func()                           // an input split was read completely
 	OnRecords func(r Records)                  // pass 1 has ended, with or without an error; later calls of an attempt replace earlier ones
 	OnSpill   func(rows, bytes int64)          // a run was written to disk; bytes on disk
@@ -23,7 +23,7 @@ type Events struct {
 	OnLoad    func(region string, files int)   // HBase loaded files; the region's encoded name
 	OnRead    func(rows int64)                 // rows of the table that verification has read
 	OnTasks   func(t Tasks)                    // progress of the tasks of a YARN job; later calls replace earlier ones
-	OnPause   func(p Pause)                    // work waits, for a reason, or continues
+	OnPause   func(p Pause)                    // work waits or continues
 	OnNote    func(msg string, kv ...any)      // information for a person
 	OnWarn    func(msg string, kv ...any)      // a warning for a person
 }
@@ -64,7 +64,7 @@ type InputFile struct {
 // HFile is a complete HFile.
 type HFile struct {
 	Name   string // below the output directory
-	Region int    // ordinal in the plan; for further tables, after the regions of the tables before
+	Region int    // ordinal in the plan; the regions of further tables follow those of the tables before them
 	Rows   int64
 	Bytes  int64
 }
@@ -85,7 +85,7 @@ type Tasks struct {
 	Reduces        int    `json:"reduces"`
 	ReducesDone    int    `json:"reduces_done"`
 	ReducesRunning int    `json:"reduces_running"`
-	Failed         int    `json:"failed_attempts"` // each but the last is followed by another attempt
+	Failed         int    `json:"failed_attempts"` // YARN repeats failed attempts, up to a limit
 }
 
 // Records counts the records of pass 1.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Gate blocks work between two pieces of it. Wait returns nil when the work may continue, or the cause of the context's end. It is called between
-// batches, files and calls, never within one, by many goroutines at a time.
+// Gate makes work wait between two pieces of work. Wait returns nil when the work may continue, or the cause if the context ends. Many goroutines call
+// it at a time, between batches, files and calls, never within one.
 type Gate interface {
 	Wait(ctx context.Context) error
 }
@@ -20,11 +20,11 @@ func Pass(ctx context.Context, g Gate) error {
 	return g.Wait(ctx)
 }
 
-// Hold is a [Gate] that a person closes and opens, and that is closed outside of a window. The zero value is open. Safe for concurrent use.
+// Hold is a [Gate] that a person can close and open, and that is closed outside of a time window. The zero value is open. It is safe for concurrent use.
 type Hold struct {
-	// Window is when work may continue. Default: always.
+	// Window is the time of day when work may continue. Default: always.
 	Window *Window
-	// Events are called once when work begins to wait, and once when it continues.
+	// Events are called once when work begins to wait, and once when it continues, however many goroutines wait.
 	Events Events
 	// Rest is called from time to time by every waiting goroutine, to release resources that are not needed meanwhile, such as idle connections.
 	Rest func()
@@ -38,7 +38,7 @@ type Hold struct {
 }
 
 const (
-	// firstRest is the delay before Rest is called a second time: running operations have ended by then.
+	// firstRest is the delay before Rest is called a second time. By then, operations that were running when the gate closed have ended.
 	firstRest = 5 * time.Second
 	// holdPoll is the interval at which a waiting Hold checks the clock, which may be set meanwhile.
 	holdPoll = 30 * time.Second
@@ -88,8 +88,8 @@ func (h *Hold) Wait(ctx context.Context) error {
 	}
 }
 
-// look returns the maximum time to wait, 0 when the gate is open, and a channel that is closed when that changes. It counts the waiting goroutines
-// and reports pauses.
+// look returns how long to wait before the next look, 0 if the gate is open, and a channel that is closed when the gate may have changed. It counts the
+// waiting goroutines and reports pauses.
 func (h *Hold) look(entered *bool) (time.Duration, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

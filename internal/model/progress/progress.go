@@ -16,7 +16,7 @@ type Progress struct {
 	Spilled  Amount          `json:"spilled"`
 	Written  int64           `json:"written_bytes"` // bytes of HFiles passed to the file system
 	HFiles   Amount          `json:"hfiles"`        // complete HFiles
-	Records  Records         `json:"-"`             // of pass 1, of all parts, as far as pass 1 has ended
+	Records  Records         `json:"-"`             // of the parts whose pass 1 has ended
 	Warnings int             `json:"warnings"`
 	Tasks    Tasks           `json:"tasks,omitzero"` // of a job on YARN
 	Left     Left            `json:"left"`           // current estimate
@@ -27,9 +27,9 @@ type PhaseProgress struct {
 	Name   string    `json:"name"`
 	Began  time.Time `json:"began"`
 	Ended  time.Time `json:"ended,omitzero"`  // zero while it is under way
-	Done   Amount    `json:"done"`            // bytes: of the input; for write and upload, passed to the file system
+	Done   Amount    `json:"done"`            // its bytes are those of the input; for write and upload, those passed to the file system
 	Total  Amount    `json:"total"`           // zero fields are unknown
-	Recent Span      `json:"recent,omitzero"` // the last third of a phase that is running, at least its last second
+	Recent Span      `json:"recent,omitzero"` // the last third of a running phase, and at least its last second
 }
 
 // Span is an amount of work and its duration.
@@ -127,7 +127,7 @@ func (t *Tracker) Events() Events {
 			locked(func() {
 				t.endPhase()
 				if s.Part > 1 {
-					t.p.Phases = fold(t.p.Phases) // a run of thousands of parts has a few phases
+					t.p.Phases = fold(t.p.Phases) // so that a run of thousands of parts does not collect thousands of phases
 					t.totals = nil
 				}
 				t.p.Start, t.p.Began, t.before = s, t.now(), t.p.Records
@@ -162,7 +162,7 @@ func (t *Tracker) Events() Events {
 		OnSpill:   func(rows, bytes int64) { locked(func() { t.p.Spilled.Rows += rows; t.p.Spilled.Bytes += bytes }) },
 		OnWritten: func(bytes int64) {
 			done("write", Amount{Bytes: bytes})
-			done("upload", Amount{Bytes: bytes}) // a phase where finished files are copied
+			done("upload", Amount{Bytes: bytes}) // the bytes count for this phase if finished files are copied
 			locked(func() { t.p.Written += bytes })
 		},
 		OnHFile: func(f HFile) {

@@ -2,7 +2,7 @@ package progress
 
 import "time"
 
-// marks are a few moments spread over a phase, with the work done by then.
+// marks records a few moments of a phase, with the work that was done by then.
 type marks struct {
 	all   []mark
 	every time.Duration // minimum interval
@@ -34,7 +34,7 @@ func (m *marks) add(now time.Time, done Amount) {
 	m.all = append(m.all, mark{now, done})
 }
 
-// recent returns the work done in about the last third of a phase; zero before there is a second to report.
+// recent returns the work done in about the last third of a phase. It is zero in the phase's first second.
 func (m *marks) recent(p PhaseProgress, now time.Time) Span {
 	since := now.Add(-max(minSpan, now.Sub(p.Began)/3))
 	for i := len(m.all) - 1; i >= 0; i-- {

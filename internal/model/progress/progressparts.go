@@ -46,14 +46,14 @@ func (r Records) plus(o Records) Records {
 	return Records{r.Read + o.Read, r.Rejected + o.Rejected, r.Filtered + o.Filtered}
 }
 
-// PartsWork is work of several parts of a split job.
+// PartsWork is the amount of work in several parts of a split job.
 type PartsWork struct {
 	Parts int           `json:"parts"`
 	Bytes int64         `json:"input_bytes"`
-	Took  time.Duration `json:"took_ns,omitempty"` // without pauses; of completed parts
+	Took  time.Duration `json:"took_ns,omitempty"` // time of completed parts, without pauses
 }
 
-// estimate returns the time of other parts from the time of these.
+// estimate returns the time that other parts are likely to take, judging by these.
 func (w PartsWork) estimate(parts int, bytes int64) time.Duration {
 	if w.Parts == 0 || w.Bytes == 0 {
 		return 0
@@ -75,9 +75,8 @@ func (w *PartsWork) Add(bytes int64, took time.Duration) {
 const partSeconds = 0.4
 
 // partsLeft adds the time of later parts to the remaining time of the current part.
-// It is proportional to their input, based on the parts that this run did and on
-// the estimate for the current one. A part that resumes an earlier run is not used
-// for the estimate of others.
+// That time is proportional to their input, and is estimated from the parts that this
+// run did and from the current one, unless the current part resumes an earlier run.
 func (p Progress) partsLeft(l Left) Left {
 	if p.Start.Parts <= 1 {
 		return l

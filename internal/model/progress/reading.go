@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// Reading describes how the inputs of a job are read, as determined when they were
-// opened.
+// Reading describes how the inputs of a job are read. It is determined when the inputs
+// are opened.
 type Reading struct {
 	Ways       []Way         `json:"ways"`                  // in the order of the first file of each
 	Partitions []string      `json:"partitions,omitempty"`  // columns from directories name=value
 	Where      []string      `json:"where,omitempty"`       // conditions on partitions
-	Lacking    []FileColumns `json:"lacking,omitempty"`     // files without some columns of the job, which are NULL there
-	PassedOver []FileColumns `json:"passed_over,omitempty"` // files with columns that were not requested
+	Lacking    []FileColumns `json:"lacking,omitempty"`     // files that lack columns of the job, whose values are NULL
+	PassedOver []FileColumns `json:"passed_over,omitempty"` // files with columns that the job does not read
 }
 
 // Way is a format with settings in which files are read.
 type Way struct {
 	Files    int    `json:"files"`
 	Format   string `json:"format"`             // with its compression, such as text.gz
-	Detected bool   `json:"detected,omitempty"` // by name or content; otherwise it was given
+	Detected bool   `json:"detected,omitempty"` // the format was detected by name or content; otherwise it was given
 	Dialect  string `json:"dialect,omitempty"`  // of text
 	Settings string `json:"settings,omitempty"` // all settings that affect how the text is parsed
 }

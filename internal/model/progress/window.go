@@ -61,9 +61,8 @@ func parseMinute(s string) (int, error) {
 	return hour*60 + minute, nil
 }
 
-// Open reports whether the time is in the window. The hour that occurs twice in
-// autumn is the same both times. The hour that is skipped in spring does not occur
-// on that day.
+// Open reports whether the time is in the window. In autumn, both occurrences of the
+// repeated hour count alike. In spring, the skipped hour does not occur on that day.
 func (w *Window) Open(t time.Time) bool {
 	t = t.In(w.zone)
 	m := t.Hour()*60 + t.Minute()
@@ -80,8 +79,8 @@ func (w *Window) Next(t time.Time) time.Time {
 	if w.Open(t) {
 		return t
 	}
-	// Minute by minute, since no rule of the calendar holds on the days when clocks
-	// change; zones differ by whole minutes. It is called rarely.
+	// It tries minute by minute, because no rule of the calendar holds on the days when
+	// clocks change, and zones differ by whole minutes. It is called rarely.
 	for next := t.Truncate(time.Minute).Add(time.Minute); ; next = next.Add(time.Minute) {
 		if w.Open(next) || next.Sub(t) > 72*time.Hour {
 			return next.In(w.zone)

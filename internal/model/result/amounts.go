@@ -5,8 +5,8 @@ import (
 	"bulkload/internal/model/progress"
 )
 
-// Amounts returns the amounts that a run has read and written: those of its manifest and of directories that failed, of its share, or for a
-// run that failed before, those so far. Rows of a share are those that it has sorted. r may be nil.
+// Amounts returns the amounts that a run has read and written: those of its manifest and of directories that failed, or those of its share. If the
+// run failed before it had either, they are the amounts in p. The rows of a share are those that it has sorted. r may be nil.
 func (r *Result) Amounts(p progress.Progress) *manifest.Manifest {
 	switch {
 	case r != nil && r.Manifest != nil:

@@ -17,7 +17,7 @@ type Part struct {
 	Began          time.Time     `json:"began,omitzero"` // when this run began it
 	Files          int           `json:"files"`
 	Bytes          int64         `json:"input_bytes"`
-	Records        int64         `json:"records"` // records read; for a part that was done before, read then
+	Records        int64         `json:"records"` // records read; if an earlier run did the part, the records that it read
 	Rows           int64         `json:"rows"`
 	Cells          int64         `json:"cells"`
 	HFiles         int           `json:"hfiles"`
@@ -87,7 +87,7 @@ func (p Parts) Done() (rows, input, written int64) {
 	return rows, input, written
 }
 
-// Files returns the first file of records that were set aside, and the number of further files. of returns the file of a part.
+// Files describes the files of records that were set aside: it names the first one and counts the others. of returns the file of a part.
 func (p Parts) Files(first string, of func(Part) string) string {
 	files := 0
 	for _, part := range p {

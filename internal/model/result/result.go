@@ -25,13 +25,13 @@ type Result struct {
 	Replace  *Replace            `json:"replace,omitempty"`  // of a run that replaces the table's rows
 	Fresh    *Fresh              `json:"fresh,omitempty"`    // of a run whose new table replaces another
 	Manifest *manifest.Manifest  `json:"manifest"`
-	NotMet   *expectation.Counts `json:"not_met,omitempty"` // of a job that failed its expectations before it had a manifest
+	NotMet   *expectation.Counts `json:"not_met,omitempty"` // the counts of a job that failed its expectations before it had a manifest
 	Regions  int                 `json:"regions"`           // regions that received files
 	LoadTime time.Duration       `json:"load_ns"`
 	Verify   *Verification       `json:"verify,omitempty"`
 	Tables   []Table             `json:"tables,omitempty"`   // further tables of the job, in loading order
 	Parts    Parts               `json:"parts,omitempty"`    // of a split job, in order; the other fields are then totals
-	Clusters []Cluster           `json:"clusters,omitempty"` // of a job for several, the command's own first; times in the result are then the longest
+	Clusters []Cluster           `json:"clusters,omitempty"` // of a job for several clusters, the command's own first; times in the result are then the longest
 	Share    *Share              `json:"share,omitempty"`    // of a build or a merge of one share of the work
 	YARN     *YARN               `json:"yarn,omitempty"`     // of a build on YARN
 	Rekey    *Rekey              `json:"rekey,omitempty"`    // of a job that gives rows new keys
@@ -57,7 +57,7 @@ type Rekey struct {
 	Snapshot string `json:"snapshot"` // snapshot that was read
 	Created  int64  `json:"created"`  // creation time of the snapshot, in milliseconds
 	Since    int64  `json:"since,omitempty"`
-	Next     int64  `json:"next_since"` // Since of the next pass, which reads later writes
+	Next     int64  `json:"next_since"` // the value of since for the next pass, which reads what was written later
 }
 
 // summaryTasks is the maximum number of tasks in a summary.
@@ -103,7 +103,7 @@ type YARN struct {
 	Maps        int    `json:"maps"`
 	Reduces     int    `json:"reduces"`
 	Shuffled    int64  `json:"shuffled_bytes"`  // from map tasks to reduce tasks
-	Failed      int    `json:"failed_attempts"` // before the attempts that count
+	Failed      int    `json:"failed_attempts"` // attempts that were followed by a successful one
 	Stragglers  int    `json:"stragglers"`
 	Tasks       []Task `json:"tasks"` // map tasks in the order of the input, then reduce tasks in the order of the regions
 }
@@ -136,5 +136,5 @@ type Task struct {
 	Shuffled  int64         `json:"shuffled_bytes"`      // output of a map task, or input of a reduce task
 	Wall      time.Duration `json:"wall_ns"`             // of the task, including its JVM and the shuffle of a reduce task
 	Program   time.Duration `json:"program_ns"`          // of the program in the task
-	Straggler bool          `json:"straggler,omitempty"` // it took twice as long as half of its kind, and at least ten seconds longer
+	Straggler bool          `json:"straggler,omitempty"` // it took more than twice the median time of its kind, and over ten seconds more than that median
 }

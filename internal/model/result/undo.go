@@ -18,7 +18,7 @@ type Undo struct {
 	Snapshot  string        `json:"snapshot,omitempty"`             // taken by the undo, before any change; empty: deleted
 	Before    string        `json:"snapshot_before_load,omitempty"` // from before the load: taken by the job, or given
 	Survey    *Survey       `json:"survey"`
-	Refused   []string      `json:"refused,omitempty"` // why delete markers would lose data; empty: they would not
+	Refused   []string      `json:"refused,omitempty"` // the reasons why delete markers would lose data; empty: they would not
 	Markers   int64         `json:"markers"`           // delete markers written
 	Copies    int64         `json:"copies,omitempty"`  // older cells written again with the markers, so that no compaction drops them
 	Files     int           `json:"files"`             // with markers and copies
@@ -42,10 +42,10 @@ type Restore struct {
 	Written  int64    `json:"cells_lost"`                 // newer than the snapshot and not from the load
 	Deleted  int64    `json:"deletes_lost"`               // cells of the snapshot that others deleted, and that are visible again
 	Rows     int64    `json:"rows_lost"`                  // with lost cells or lost deletes
-	Unmarked bool     `json:"load_unmarked,omitempty"`    // the load's cells cannot be distinguished from others', and Written includes them
+	Unmarked bool     `json:"load_unmarked,omitempty"`    // the load's cells cannot be distinguished from those of others, so Written includes them
 	Settings []string `json:"settings_changed,omitempty"` // settings of the table changed since the snapshot, which has the old ones
 	Jobs     []string `json:"jobs_lost,omitempty"`        // other jobs of the state directory that have loaded into the table since
-	InBefore int64    `json:"load_in_snapshot,omitempty"` // cells of the load in the snapshot, which is then not from before the load
+	InBefore int64    `json:"load_in_snapshot,omitempty"` // cells of the load in the snapshot; if there are any, it was not taken before the load
 }
 
 // Loses reports whether cells, deletes or settings of others are lost, or may be.
@@ -70,7 +70,7 @@ type Survey struct {
 	Table     string          `json:"table"`
 	Timestamp int64           `json:"timestamp"`
 	Load      manifest.Digest `json:"load"`    // cells of the load that are present
-	Foreign   int64           `json:"foreign"` // rows with cells of the timestamp that the load cannot have written
+	Foreign   int64           `json:"foreign"` // rows with cells that have the load's timestamp but cannot be from the load
 	Marked    int64           `json:"marked"`  // rows in which a delete marker already hides the timestamp
 
 	RowsAdded        int64 `json:"rows_added"`       // rows without older cells

@@ -27,7 +27,7 @@ type StoreFiles struct {
 	Bytes     int64 `json:"bytes"`     // of these files
 	Split     int   `json:"split"`     // of these: served through references, because their region was split
 	Compacted int   `json:"compacted"` // of these: no longer in service, because a compaction has rewritten their rows
-	Read      int   `json:"read"`      // of these: read, because HDFS gave no checksum
+	Read      int   `json:"read"`      // of these: read as a whole, because HDFS returned no checksum
 	Others    int   `json:"others"`    // other store files
 }
 
@@ -60,7 +60,7 @@ type Masked struct {
 	Rows    int64 `json:"rows"`              // with at least one hidden cell
 	Newer   int64 `json:"by_newer_cells"`    // cells with a newer version that readers see
 	Deleted int64 `json:"by_delete_markers"` // cells hidden by delete markers
-	Gone    int64 `json:"-"`                 // rows whose cells delete markers hide, all of them
+	Gone    int64 `json:"-"`                 // rows whose cells are all hidden by delete markers
 }
 
 func (m *Masked) Add(o Masked) {
