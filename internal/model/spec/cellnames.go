@@ -7,14 +7,14 @@ import (
 	"bulkload/internal/model/fail"
 )
 
-// CellName is the place of a cell in a row, for manifests.
+// CellName is the column of a cell, as manifests have it.
 type CellName struct {
 	Family    string `json:"family"`
 	Qualifier string `json:"qualifier"`
 }
 
-// CellsOf calls visit for each cell that the mapping makes from single columns.
-// Without a converter the cell holds the column's text.
+// CellsOf calls visit for each cell that the mapping makes from a single column. If
+// convert is nil, the cell holds the column's text.
 func (s Spec) CellsOf(columns []string, visit func(column int, name CellName, convert celltype.Converter)) {
 	named := newNameSet(s.Skip)
 	for _, c := range s.Cells {
@@ -74,7 +74,7 @@ type KnownCell struct {
 	None  bool // no cell has the value, which the cell's type does not take
 }
 
-// TextCells returns, for each column, a cell that holds its text unchanged.
+// TextCells returns for each column a cell that holds the column's text unchanged.
 func (s Spec) TextCells(columns []string) ([]CellName, error) {
 	names := make([]CellName, len(columns))
 	s.CellsOf(columns, func(i int, name CellName, convert celltype.Converter) {

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// A DeleteLimit is the maximum of rows of a table that may be deleted. The zero
-// value is 5%.
+// A DeleteLimit is the maximum number of a table's rows that may be deleted, or their
+// share. The zero value is 5%.
 type DeleteLimit struct {
 	text    string
 	rows    int64
 	percent float64
 }
 
-// ParseDeleteLimit parses a number of rows, such as 1000, or a percentage of the
-// table's rows before, such as 2.5%. An empty text is the default.
+// ParseDeleteLimit parses a number of rows, such as 1000, or a percentage of the rows
+// that the table has before the job, such as 2.5%. An empty text is the default.
 func ParseDeleteLimit(text string) (_ DeleteLimit, err error) {
 	if text == "" {
 		return DeleteLimit{}, nil
@@ -47,7 +47,7 @@ func (l DeleteLimit) Allows(deleted, rows int64) bool {
 	if l.text != "" && l.rows >= 0 {
 		return deleted <= l.rows
 	}
-	most, ok := new(big.Rat).SetString(strings.TrimSuffix(l.String(), "%")) // 29% are 29 of 100
+	most, ok := new(big.Rat).SetString(strings.TrimSuffix(l.String(), "%")) // exact: 29% of 100 rows are 29
 	if !ok {
 		most = new(big.Rat).SetFloat64(l.percent)
 	}

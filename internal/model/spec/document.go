@@ -11,8 +11,8 @@ import (
 // WithoutMark returns the text of a file without a leading byte order mark, which Windows editors write.
 func WithoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
 
-// OneDocument refuses a YAML file of several documents: the decoder reads the first and silently ignores the others. It accepts text that is not
-// YAML, which the decoder refuses.
+// OneDocument refuses a YAML file of several documents, because the decoder would read the first and silently ignore the others. It accepts text that is
+// not YAML, which the decoder refuses.
 func OneDocument(data []byte) error {
 	f, err := parser.ParseBytes(data, 0)
 	if err != nil {
@@ -22,8 +22,8 @@ func OneDocument(data []byte) error {
 	return err
 }
 
-// oneDocument returns the body of a file's document, nil if the file is empty. Not even an empty document may follow: the parser drops the text after
-// it.
+// oneDocument returns the body of a file's document, nil if the file is empty. Even an empty second document is an error, because the parser drops the
+// text after it.
 func oneDocument(f *ast.File) (body ast.Node, err error) {
 	for _, doc := range f.Docs {
 		if body != nil {

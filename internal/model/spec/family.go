@@ -18,8 +18,8 @@ type Family struct {
 	Bloom       hfile.BloomType
 	BloomPrefix int
 	BlockSize   int         // bytes, 0 for HBase's default
-	Level       hfile.Level `json:",omitempty"` // of the compression; tables do not define it
-	Versions    int         `json:",omitempty"` // maximum loaded per cell; 0 where a job writes one, or no table defines how many it keeps
+	Level       hfile.Level `json:",omitempty"` // compression level; tables do not define it
+	Versions    int         `json:",omitempty"` // maximum number of versions loaded per cell; 0 if the job writes one, or if no table defines how many are kept
 }
 
 // DefaultFamily returns the settings of a family without a table that defines them.
@@ -71,13 +71,13 @@ func (s Spec) ApplyTo(f Family) (Family, error) {
 	return f, fail.With(fail.Config, errors.Join(errs...))
 }
 
-// Overrides reports whether a job's files of a family differ from the table's settings. The number of versions is not a property of files.
+// Overrides reports whether a job's files of a family differ from the table's settings. It ignores the number of versions, which is not a property of files.
 func (f Family) Overrides(table Family) bool {
 	table.Versions = f.Versions
 	return f != table
 }
 
-// checkVersions refuses settings that contradict the policy versions, and a number of versions without that policy.
+// checkVersions refuses settings that contradict the duplicate policy versions, and a number of versions without that policy.
 func (s Spec) checkVersions(versions bool) error {
 	switch {
 	case s.Versions < 0:

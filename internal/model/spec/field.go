@@ -25,23 +25,23 @@ const (
 type SpecField struct {
 	Name    string      // as in the job file
 	Type    FieldType   // of the value
-	Default string      // meaning of a missing field, in words where it is not a value
+	Default string      // the default: a value, or a description of what a missing field means
 	Fill    bool        // [Spec.Resolve] sets the default
 	Doc     string      // one or two sentences, without the default
 	Enum    []string    // the only texts that are allowed; empty: any
 	Fields  []SpecField // of an object, or of each object of a list
 
-	Check func(text string) error // checks a nonempty text; nil: it has Enum, or is checked together with others
+	Check func(text string) error // checks a nonempty text; nil: the field has an Enum, or is checked together with others
 	Dated bool                    // dates in {{ }} are expanded
 
 	Usage     string   // help text of its flag, settings in backquotes; empty: no flag
 	Part      Part     // part of the job that the flag belongs to
 	Commas    bool     // the flag of a list takes several values, separated by commas
 	Repeated  bool     // also with Commas: the flag may be repeated
-	Suggested []string // values that shell completion offers, where others are allowed too
+	Suggested []string // values that shell completion offers, although others are allowed too
 }
 
-// A Part is the part of a job that a field belongs to. A command has the flags of the parts that it uses.
+// A Part is the part of a job that a field belongs to. A command has flags for the fields of the parts that it uses.
 type Part int
 
 // The parts.

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// value returns the struct field with a name in the job file, including fields of inlined structs.
+// value returns the struct field for a field of a job file. It also finds fields of inlined structs.
 func value(of reflect.Value, name string) reflect.Value {
 	for i := range of.NumField() {
 		tag, inline := strings.CutSuffix(of.Type().Field(i).Tag.Get("yaml"), ",inline")
@@ -92,7 +92,7 @@ func (s *Spec) Text(f SpecField) string {
 	return string(b)
 }
 
-// by returns a field check that calls the function that parses the field.
+// by returns the check of a field that parse can parse.
 func by[T any](parse func(string) (T, error)) func(string) error {
 	return func(text string) error {
 		_, err := parse(text)
@@ -100,7 +100,7 @@ func by[T any](parse func(string) (T, error)) func(string) error {
 	}
 }
 
-// complete fills in the defaults, and returns the errors of each single field.
+// complete fills in the defaults, and returns the errors of fields that can be checked one by one.
 func (s *Spec) complete() (errs []error) {
 	for _, f := range specFields {
 		var err error

@@ -16,8 +16,8 @@ import (
 
 // Mapping defines the cells of a record. The zero value stores every column as a text cell of the job's family, whose qualifier is the column's name.
 type Mapping struct {
-	Cells []CellSpec `yaml:"cells" json:"cells,omitempty"` // columns that are not in the list are left out; empty: only the rest
-	Skip  []string   `yaml:"skip" json:"skip,omitempty"`   // columns that neither the rest nor a JSON object includes
+	Cells []CellSpec `yaml:"cells" json:"cells,omitempty"` // columns that are not in the list are left out; empty: a cell with rest alone
+	Skip  []string   `yaml:"skip" json:"skip,omitempty"`   // columns that are left out of the rest and of JSON objects
 
 	CellTimestamp *TimeColumn `yaml:"cell_timestamp" json:"cell_timestamp,omitempty"` // timestamp of the record's cells; default: the job's
 	CellTTL       *TTLColumn  `yaml:"cell_ttl" json:"cell_ttl,omitempty"`             // TTL of the record's cells; default: the family's
@@ -34,8 +34,8 @@ type CellSpec struct {
 	Rest      bool     `yaml:"rest" json:"rest,omitempty"`       // every column that no other cell names and that is not skipped, as text
 	Family    string   `yaml:"family" json:"family,omitempty"`   // default: the job's
 	Qualifier string   `yaml:"qualifier" json:"qualifier,omitempty"`
-	// QualifierFrom is a column whose values are the qualifiers of this cell, which has a column or a constant as its value: all records of one key then
-	// make one row.
+	// QualifierFrom is a column whose values are the qualifiers of this cell. All records of a key then make one row. The cell's value must be a column
+	// or a constant.
 	QualifierFrom string `yaml:"qualifier_from" json:"qualifier_from,omitempty"`
 
 	Type     string `yaml:"type" json:"type,omitempty"`         // default text
@@ -44,7 +44,7 @@ type CellSpec struct {
 	Zone     string `yaml:"zone" json:"zone,omitempty"`         // time zone of the text, default UTC
 
 	Empty string `yaml:"empty" json:"empty,omitempty"` // handling of an empty text: skip or store; default: the job's
-	Nulls string `yaml:"nulls" json:"nulls,omitempty"` // handling of NULL: skip (default) or store, an empty cell; in a JSON object null
+	Nulls string `yaml:"nulls" json:"nulls,omitempty"` // handling of NULL: skip (default) or store, as an empty cell; in a JSON object, store writes null
 
 	// RowKey makes the value the record's row key in the job's first table. Entries of an index have such a cell; job files cannot set it.
 	RowKey bool `yaml:"-" json:"row_key,omitempty"`
@@ -104,8 +104,8 @@ func (m Mapping) validate() []error {
 	return append(errs, m.validateTimes()...)
 }
 
-// NamedColumns returns the columns that the key and the mapping name, each once and in this order; nil if the mapping includes columns that it does
-// not name.
+// NamedColumns returns the columns that the key and the mapping name, each once and in this order. It returns nil if the mapping also includes columns
+// that it does not name.
 func (j Job) NamedColumns() []string {
 	if slices.ContainsFunc(j.Entries(), func(c CellSpec) bool { return c.Rest || c.JSON && len(c.Columns) == 0 }) {
 		return nil

@@ -14,14 +14,14 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// Options are settings of the program from a file, in its order: the section options of a job file, or a whole configuration file. This package does
-// not interpret them.
+// Options are settings of the program from a file, in the file's order: the section options of a job file, or a whole configuration file. This package
+// does not interpret them.
 type Options []Option
 
 // An Option is one setting of a file.
 type Option struct {
 	Name   string   // as in the file
-	Values []string // as written, without quotes; all elements of a list, else one
+	Values []string // as written, without quotes: the elements of a list, or a single value
 	Line   int      // line in the file, from 1
 }
 

@@ -21,7 +21,7 @@ import (
 // Texts is a list of texts. A job file may give a single text instead of a list.
 type Texts []string
 
-// UnmarshalYAML decodes a list, or one text. It refuses YAML's null, since users mean a text by it.
+// UnmarshalYAML decodes a list, or one text. It refuses YAML's null, because users who write null mean the text.
 func (t *Texts) UnmarshalYAML(data []byte) error {
 	var v any
 	if err := yaml.Unmarshal(data, &v); err != nil {
@@ -44,7 +44,7 @@ func (t *Texts) UnmarshalYAML(data []byte) error {
 // none is the value that disables quotes, escapes or NULL.
 const none = "none"
 
-// ofDialect reports whether a spec has settings of text that the plain formats csv and dump do not support.
+// ofDialect reports whether a spec has settings for text that the plain formats csv and dump do not support.
 func (s *Spec) ofDialect() bool {
 	r := s.Reading
 	many := func(sep string) bool {
@@ -59,7 +59,7 @@ func (s *Spec) ofDialect() bool {
 // formatTraits returns the traits of the inputs' configured format.
 func (s *Spec) formatTraits() source.Traits { return source.Format(s.Format).Traits() }
 
-// LinesCharset returns the character set of JSON lines, empty for UTF-8. A configured dialect has its own.
+// LinesCharset returns the character set of JSON lines, empty for UTF-8. For text, the character set is in the dialect.
 func (s *Spec) LinesCharset() string {
 	if s.Reading.Dialect != "" {
 		return ""
@@ -154,7 +154,7 @@ func (r *Reading) override(d *dialect.Dialect, bytes func(field, text string, p 
 		if d.Quote == "" {
 			break
 		}
-		d.Escape, d.QuotedOnly, d.Map, d.Doubled = "", false, dialect.Literal, true // a quote is escaped by a second one
+		d.Escape, d.QuotedOnly, d.Map, d.Doubled = "", false, dialect.Literal, true // without an escape, quotes are doubled
 	default:
 		bytes("escape", r.Escape, &d.Escape)
 		d.Doubled = false
@@ -186,7 +186,7 @@ func (r *Reading) override(d *dialect.Dialect, bytes func(field, text string, p 
 	}
 }
 
-// refuseNull refuses YAML's null where users mean a text: as a field's name and as the text of NULL. The decoder silently ignores both.
+// refuseNull refuses YAML's null where users mean a text: as the name of a field and as the text of NULL. The decoder would silently ignore both.
 func refuseNull(name string, data []byte) error {
 	f, err := parser.ParseBytes(data, 0)
 	if err != nil {

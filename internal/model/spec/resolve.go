@@ -21,8 +21,8 @@ import (
 // Job is a complete and valid [Spec]: defaults are filled in, texts are parsed, and everything that needs neither the input nor the cluster is
 // checked. Only Resolve and ResolveTable create one; the phases of a job rely on its fields without checking them again.
 //
-// A text with a parsed form is read only here: Key, Duplicates, FieldSep and RecordSep are methods that hide the fields of the embedded spec, whose
-// field name is not exported. So a text and its parsed form cannot disagree.
+// Key, Duplicates, FieldSep and RecordSep are methods that hide the fields of these names in the embedded spec, which is not exported. So the texts
+// cannot be changed after they have been parsed, and a text and its parsed form cannot disagree.
 type Job struct {
 	asked
 	rowKey     keygen.Expr
@@ -37,11 +37,11 @@ type Job struct {
 	further    []Target // tables after the job's first one, indexes last
 }
 
-// asked is the spec of a job, whose other fields the phases may complete: the table's qualified name, a part's inputs, the timestamp.
+// asked is the spec of a job. Phases may complete fields that have no parsed form: the table's qualified name, a part's inputs, the timestamp.
 type asked = Spec
 
-// StoresEmpty reports whether an empty text becomes an empty cell, except for cells with their own setting. By default it does in files that
-// distinguish NULL.
+// StoresEmpty reports whether an empty text becomes an empty cell, except in cells with their own setting. By default it does if nulls is set: the
+// files distinguish NULL from an empty text.
 func (s Spec) StoresEmpty(nulls bool) bool { return s.Empty == "store" || s.Empty == "" && nulls }
 
 // Separators are the separators of a dump.
@@ -83,17 +83,17 @@ func (j Job) MaxDeletes() DeleteLimit { return j.maxDeletes }
 func (j Job) FieldSep() string  { return j.asked.FieldSep }
 func (j Job) RecordSep() string { return j.asked.RecordSep }
 
-// Text returns the dialect of text input, nil where the separators and the header describe it. It is shared: do not modify it.
+// Text returns the dialect of text input, nil if the separators and the header suffice to describe the text. It is shared: do not modify it.
 func (j Job) Text() *dialect.Dialect { return j.text }
 
-// Separators returns the parsed FieldSep and RecordSep, where Text is nil.
+// Separators returns the parsed FieldSep and RecordSep. They are set if Text is nil.
 func (j Job) Separators() Separators { return j.separators }
 
 // Spec returns a copy of the spec with its defaults.
 func (j Job) Spec() Spec { return j.asked }
 
-// Resolve fills in the defaults of a spec and validates it; nothing else does. The error lists all problems at once. Whether columns exist is checked
-// when the inputs are opened.
+// Resolve fills in the defaults of a spec and validates it; no other code does that. The error lists all problems at once. Whether columns exist is
+// checked later, when the inputs are opened.
 func (s Spec) Resolve() (Job, error) { return s.resolve(true) }
 
 // ResolveTable is [Spec.Resolve] for work that needs a table and no rows: the key may be missing.

@@ -39,7 +39,7 @@ func (s Salt) Digest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Salt reads the secret from its file; nil if no cell and no filter of the job's tables uses salted(x). The job keeps no copy of it.
+// Salt reads the secret from its file; nil if no cell and no filter of the job's tables uses salted(x). The Job does not keep a copy of the secret.
 func (j Job) Salt() (Salt, error) {
 	if !j.Salted() {
 		return nil, nil

@@ -7,10 +7,9 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// SaltModulus returns the modulus of the salt. By default it is the table's: the
-// number of salts for which the table was split. It refuses a table that is not
-// split by salt, since another modulus would put rows where no reader looks for
-// them.
+// SaltModulus returns the modulus of the salt. By default it is the number of salts
+// for which the table was split. SaltModulus refuses a table that is not split by salt,
+// because a wrong modulus would put rows where no reader looks for them.
 func (j Job) SaltModulus(splits [][]byte) (int, error) {
 	if j.Regions > 0 {
 		return j.Regions, nil

@@ -16,7 +16,7 @@ import (
 // Spec is a job file: the inputs, the table and the settings of a load. Every field can be overridden by a flag of the same meaning. A field that a
 // job file does not set keeps its zero value, which means the default.
 type Spec struct {
-	Table  string `yaml:"table"`  // namespace:name, or name in the default namespace
+	Table  string `yaml:"table"`  // namespace:name; a name without a namespace is in the default namespace
 	Family string `yaml:"family"` // default f
 
 	Inputs     []string `yaml:"inputs"`      // files, directories, globs; local, hdfs:// or of object stores
@@ -50,9 +50,9 @@ type Spec struct {
 	PhoenixIndexes string `yaml:"phoenix_indexes"` // handling of a table with Phoenix indexes: refuse (default) or ignore them
 	Replicate      string `yaml:"replicate"`       // whether the load is replicated to peers: yes (default) or no
 
-	Replace         bool   `yaml:"replace"`          // afterwards the table has only the rows of this job; default: other rows stay
+	Replace         bool   `yaml:"replace"`          // after the load, the table has only the rows of this job; default: other rows stay
 	MaxDeletes      string `yaml:"max_deletes"`      // maximum of the table's rows that a replacing job may delete: N or P%, default 5%
-	ReplaceRejected bool   `yaml:"replace_rejected"` // a replacing job may set bad records aside, although the table loses their rows
+	ReplaceRejected bool   `yaml:"replace_rejected"` // a replacing job may set bad records aside, although their rows are then deleted from the table
 
 	Mapping `yaml:",inline"` // cells of a record; default: a text cell of each column
 
@@ -68,7 +68,7 @@ type Spec struct {
 	Options Options `yaml:"options"` // settings of the program that runs the job; this package does not read them
 }
 
-// Reading describes the format of text, and the columns that are read from it. Every field is optional: the dialect provides the exporter's own.
+// Reading describes the format of text, and the columns that are read from it. Every field is optional: the defaults are those of the dialect.
 type Reading struct {
 	Dialect      string `yaml:"dialect"`       // a preset of package dialect; default: csv or dump, depending on the format
 	Quote        string `yaml:"quote"`         // the byte around a value, or none

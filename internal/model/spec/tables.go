@@ -13,8 +13,8 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// TableSpec is a further table of a job file: the same records under another key, with its own cells. Settings of its family that it does not give
-// are the table's.
+// TableSpec is a further table of a job file: it has the same records under another key, with its own cells. Family settings that it does not give are
+// those of the table in HBase.
 type TableSpec struct {
 	Table   string   `yaml:"table" json:"table"`                         // namespace:name, or name in the default namespace
 	Index   string   `yaml:"index" json:"index,omitempty"`               // makes the table an index, of this name, of the job's first table
@@ -24,8 +24,8 @@ type TableSpec struct {
 	Regions int      `yaml:"salt_buckets" json:"salt_buckets,omitempty"` // modulus of a salt; default: as for the job's table
 
 	Filter  string   `yaml:"filter" json:"filter,omitempty"`   // condition on the records that pass the job's filter
-	Columns []string `yaml:"columns" json:"columns,omitempty"` // a text cell of each; default: the cells' own list, else all columns
-	Covers  []string `yaml:"covers" json:"covers,omitempty"`   // for an index, a text cell of each
+	Columns []string `yaml:"columns" json:"columns,omitempty"` // each becomes a text cell; default: the cells of Mapping, or without these all columns
+	Covers  []string `yaml:"covers" json:"covers,omitempty"`   // of an index; each becomes a text cell of its entries
 	Mapping `yaml:",inline"`
 
 	Empty      string `yaml:"empty" json:"empty,omitempty"`           // default: the job's
@@ -41,7 +41,7 @@ type TableSpec struct {
 // RowCell is the qualifier of an index's cell that holds the row key of the data.
 const RowCell = "_row"
 
-// A Target is one of the tables that a job fills, as a job that fills only this one.
+// A Target is one of the tables that a job fills, in the form of a job that fills only this table.
 type Target struct {
 	Job
 	Index string // name of the index that the table is; empty: it is not an index
@@ -60,7 +60,7 @@ func (j Job) Targets() []Target {
 		list[0].Dir = tableDir(j.Table)
 	}
 	for _, t := range j.further {
-		// fields that phases complete are common to all tables
+		// Phases may have completed these fields in j, and they are the same for all tables.
 		t.Inputs, t.InputsFrom, t.Timestamp, t.Format, t.asked.Columns = j.Inputs, j.InputsFrom, j.Timestamp, j.Format, j.asked.Columns
 		t.Partitions, t.Where, t.BadRecords = j.Partitions, j.Where, j.BadRecords
 		list = append(list, t)
@@ -85,9 +85,9 @@ func (j Job) Index(name string) (Target, error) {
 	return Target{}, fail.Errorf(fail.Config, "no index is called %q: the job file has %s", name, strings.Join(names, ", "))
 }
 
-// Divisible refuses a job that several processes (c) cannot build. An index has no entry of a record that duplicates leave out of the job's table,
-// and processes that each resolve a part of the duplicates do not know all of these records. Names below an output that begin with _ are reserved for
-// notes.
+// Divisible refuses a job that several processes cannot build; c is the way in which they would share the work. A record that is left out of the job's
+// table as a duplicate must not have an entry in an index, but a process that resolves only a part of the duplicates does not know all of these records.
+// Names that begin with _ are reserved for notes in an output directory.
 func (j Job) Divisible(c abilities.Column) error {
 	for _, t := range j.Targets() {
 		if strings.HasPrefix(t.Dir, "_") {
@@ -179,7 +179,7 @@ func (s Spec) onlyTable(t TableSpec) Spec {
 	}
 	if t.Index != "" {
 		j.Cells = append(j.Cells, CellSpec{RowKey: true, Qualifier: RowCell})
-		// an entry expires together with its row
+		// An entry of an index expires together with its row.
 		j.CellTimestamp, j.CellTTL = s.CellTimestamp, s.CellTTL
 	}
 	return j
