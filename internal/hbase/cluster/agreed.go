@@ -26,10 +26,10 @@ const askTimeout = 20 * time.Second
 type NameNode struct {
 	Methods       []string         // authentication methods offered; empty: no authentication
 	RPC           kerberos.Quality // the negotiated quality of protection; 0 without a login
-	DataEncrypted bool             // dfs.encrypt.data.transfer of the cluster
+	DataEncrypted bool             // the cluster's dfs.encrypt.data.transfer
 }
 
-// AskNameNode queries the first NameNode of a location that answers and is not in standby. The error is [hadooprpc.ErrSimple] or
+// AskNameNode queries the NameNodes of a location until one answers that is not in standby. The error is [hadooprpc.ErrSimple] or
 // [hdfsio.ErrSecured] if the configuration and the server disagree about authentication, and a [*kerberos.MismatchError] if they
 // disagree about the protection.
 func (e *Env) AskNameNode(ctx context.Context, l hdfsio.Location) (*NameNode, error) {
@@ -78,7 +78,7 @@ func (e *Env) askNameNode(ctx context.Context, addr string) (*NameNode, error) {
 	return n, nil
 }
 
-// logInNameNode closes the connection on failure.
+// logInNameNode logs in over nc, which it closes if that fails.
 func (e *Env) logInNameNode(ctx context.Context, nc net.Conn, addr string, secured bool) (*hadooprpc.Conn, error) {
 	if !secured {
 		user, err := e.User()

@@ -41,7 +41,7 @@ type Env struct {
 
 	objects *objectstore.Stores // opened when the first object store is named
 
-	mounts map[string]mount // tables, by the input that names them
+	mounts map[string]mount // mounted tables, by the input that names them
 
 	secrets secrets
 }
@@ -87,8 +87,8 @@ func (e *Env) FS(l hdfsio.Location) (hdfsio.FS, error) {
 	return h, nil
 }
 
-// RootZone returns the encryption zone of HBase's root directory. It is empty if there is none, if the directory is unknown, or if
-// the directory is not on the default file system.
+// RootZone returns the encryption zone of HBase's root directory. It returns "" if the directory is in no zone, is not known, or is
+// not on the default file system.
 func (e *Env) RootZone(ctx context.Context) (string, error) {
 	root, err := e.Conf.Resolve(e.Conf.Value(RootDirKey))
 	if err != nil || root.Path == "" || root.Local() {
@@ -139,7 +139,7 @@ func (e *Env) stores() *objectstore.Stores {
 	return e.objects
 }
 
-// ShipStores returns the secret that another process needs to read the inputs in object stores, nil if there are no such inputs.
+// ShipStores returns the secret with which another process can read those inputs that are in object stores, nil if there are none.
 func (e *Env) ShipStores(ctx context.Context, inputs []string) ([]byte, error) {
 	inputs = slices.DeleteFunc(slices.Clone(inputs), func(name string) bool { return !objectstore.IsName(name) })
 	if len(inputs) == 0 {
@@ -241,7 +241,8 @@ func Place(l hdfsio.Location) string {
 	return l.Scheme + "://" + authority + l.Path
 }
 
-// Absent adds to the error of a name that does not exist where it was looked for, and how a name elsewhere begins.
+// Absent adds advice to the error of a name that does not exist: the file system where it was looked for, and how names on other file
+// systems begin.
 func Absent(l hdfsio.Location, err error) error {
 	switch {
 	case !errors.Is(err, fs.ErrNotExist):

@@ -45,7 +45,7 @@ func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
 	return c, Failure(err)
 }
 
-// Failure classifies the error of a request about the job's table: [fail.Load] if the cluster did not answer and may do so later, else [fail.Check].
+// Failure marks the error of a request about the job's table: with [fail.Load] if the cluster did not answer and may answer later, else with [fail.Check].
 func Failure(err error) error {
 	if loader.Unavailable(err) {
 		return fail.With(fail.Load, err)
@@ -61,14 +61,14 @@ type Facts struct {
 	Families []spec.Family // all requested families
 	Splits   [][]byte
 	Regions  []loader.Region
-	// Near returns the server of a row's region. It is nil where files need not be on the hosts of their regions.
+	// Near returns the server of a row's region. It is nil if files need not be on the hosts of their regions.
 	Near func(row []byte) string
-	// Policies are the storage policies of the families whose policy differs from HDFS's default.
+	// Policies are the storage policies of families, by name. Families with HDFS's default policy are omitted.
 	Policies map[string]string
 }
 
-// StoragePolicy returns the storage policy of a family's files: the family's own, or the table's, or the site's. It is empty for
-// HDFS's default (HStore, HBase 2.6).
+// StoragePolicy returns the storage policy of a family's files: that of the family if it has one, else that of the table, else that of the
+// site configuration. It is empty for HDFS's default (HStore, HBase 2.6).
 func StoragePolicy(t *loader.Table, cf loader.Family, site func(string) string) string {
 	const key = "hbase.hstore.block.storage.policy"
 	policy := strings.ToUpper(cmp.Or(cf.Attributes["STORAGE_POLICY"], cf.Configuration[key], cf.Attributes[key], t.Configuration[key], t.Attributes[key], site(key)))
@@ -78,14 +78,14 @@ func StoragePolicy(t *loader.Table, cf loader.Family, site func(string) string) 
 	return policy
 }
 
-// Expired reports whether readers see no cell of this timestamp in a family, because of its TTL (StoreScanner, HBase 2.6). It also returns the
-// TTL, 0 for none.
+// Expired reports whether readers do not see cells with this timestamp in a family, because of the family's TTL (StoreScanner, HBase 2.6). It also
+// returns the TTL, 0 for none.
 func Expired(cf loader.Family, timestamp int64) (bool, time.Duration) {
 	if cf.TTL == loader.Forever || cf.TTL <= 0 {
 		return false, 0
 	}
 	ttl := time.Duration(cf.TTL) * time.Second
-	kept := cf.Attributes["MIN_VERSIONS"] // of each column, however old they are
+	kept := cf.Attributes["MIN_VERSIONS"] // this many versions of each column do not expire
 	return timestamp > 0 && (kept == "" || kept == "0") && time.Since(time.UnixMilli(timestamp)) > ttl, ttl
 }
 
@@ -155,7 +155,7 @@ func TableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 	return f, nil
 }
 
-// FamilyOf returns the settings of a family, which the job need not write.
+// FamilyOf returns the settings of a family of the table, whether or not the job writes it.
 func (f *Facts) FamilyOf(name string) spec.Family {
 	for _, own := range f.Families {
 		if own.Name == name {
@@ -193,8 +193,8 @@ type regionMap struct {
 	err  error
 }
 
-// ZstdFraming returns the framing that the codec class of hbase-site.xml uses: HBase's
-// own modules and Hadoop's codec each write ZSTD in a form that the other cannot read.
+// ZstdFraming returns the framing that a codec class of hbase-site.xml uses. The codecs
+// of HBase's own modules and of Hadoop cannot read each other's ZSTD blocks.
 func ZstdFraming(class string) hfile.ZstdFraming {
 	if strings.HasPrefix(class, "org.apache.hadoop.hbase.") {
 		return hfile.ZstdBlocks

@@ -14,8 +14,8 @@ const (
 	keyClientKeytab    = "hbase.client.keytab.file"
 )
 
-// Other returns the environment of another cluster, whose configuration is in a directory. It has the same user, object stores and
-// login, unless the configuration has a client's principal and keytab. The caller closes it.
+// Other returns the environment of another cluster, whose configuration is in a directory. It has the same user and object stores, and
+// the same login unless that configuration has a client principal and a keytab. The caller closes it.
 func (e *Env) Other(conf string) (*Env, error) {
 	env := e.Conf.Env
 	if env == nil {

@@ -23,17 +23,18 @@ const defaultMasterPort = "16000"
 
 // Registry locates HBase: by ZooKeeper, or by servers that answer as its RPC registry.
 type Registry struct {
-	Quorum  string   // host:port, separated by commas; empty: Servers are used
-	Servers []string // host:port; empty with Quorum
+	Quorum  string   // host:port of each ZooKeeper server, separated by commas; empty: Servers are used
+	Servers []string // host:port of each server; empty if there is a Quorum
 	Masters bool     // Servers are masters, from hbase.masters
 	Key     string   // the configuration key that names the servers
 }
 
-// FindRegistry chooses between ZooKeeper and the RPC registry. If hbase.client.registry.impl is set, it decides, as for HBase's
-// own clients. Otherwise a configured quorum is used, then hbase.client.bootstrap.servers, then hbase.masters: the default of
-// HBase 2 is ZooKeeper and the default of HBase 3 is RPC, but the client's files do not state the cluster's version, and the
-// masters of both versions register in ZooKeeper, so a quorum works for both. A quorum that is not from a configuration file
-// was named for this job and takes precedence. The result has neither quorum nor servers if nothing is configured.
+// FindRegistry chooses between ZooKeeper and the RPC registry. As in HBase's own clients, hbase.client.registry.impl decides if it
+// is set. Otherwise the first of these that is configured is used: a quorum, hbase.client.bootstrap.servers, hbase.masters. The
+// quorum is preferred because it works for every version: HBase 2 uses ZooKeeper by default and HBase 3 RPC, but the client's
+// configuration does not state the cluster's version, and the masters of both register in ZooKeeper. A quorum that is not from a
+// configuration file was named for this job and takes precedence over everything else. If nothing is configured, the result has
+// neither quorum nor servers.
 func FindRegistry(conf *hdfsio.Conf) (Registry, error) {
 	zookeeper := Registry{Quorum: conf.Quorum(), Key: quorumServers}
 	if p, ok := conf.Lookup(quorumServers); ok && zookeeper.Quorum != "" && !slices.Contains(conf.Files(), p.File) {
@@ -82,7 +83,7 @@ func masters(conf *hdfsio.Conf, impl string) (Registry, error) {
 	return r, err
 }
 
-// servers parses a list of addresses. Addresses without a port get the default port; bootstrap servers have no
+// servers parses a list of addresses. Addresses without a port get the given port. It is empty for bootstrap servers, which have no
 // default port (RpcConnectionRegistry of HBase 2.6).
 func servers(conf *hdfsio.Conf, key, list, port string) ([]string, error) {
 	var all []string

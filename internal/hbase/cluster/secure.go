@@ -30,7 +30,7 @@ type secrets struct {
 	mu     sync.Mutex
 	login  *kerberos.Client
 	user   string                 // the principal's user name on HDFS and HBase
-	tokens map[string][]lentToken // by service, the last one last
+	tokens map[string][]lentToken // by service, the newest one last
 }
 
 // lentToken is a delegation token that is passed to HBase with each load.
@@ -40,7 +40,7 @@ type lentToken struct {
 	cancel func(context.Context) error
 }
 
-// tokenAge is the age after which another token is requested. HDFS's tokens live for a day by default.
+// tokenAge is the age after which a new token is requested. HDFS's tokens are valid for a day by default.
 const tokenAge = time.Hour
 
 // Login returns the Kerberos login of the environment. It logs in on the first call, and does not wait for KDCs after the end of e.Context.
@@ -60,7 +60,7 @@ func (e *Env) Login() (*kerberos.Client, error) {
 	}
 	c, err := kerberos.Login(ctx, kerberos.Options{Config: conf, Principal: e.Identity.Principal, Keytab: e.Identity.Keytab, Cache: e.Identity.Cache})
 	if errors.Is(err, kerberos.ErrNoKDC) {
-		return nil, fail.With(fail.Load, err) // it may answer later
+		return nil, fail.With(fail.Load, err) // the KDC may answer later
 	}
 	if err != nil {
 		return nil, fail.With(fail.Check, err)
@@ -79,8 +79,8 @@ func (e *Env) Login() (*kerberos.Client, error) {
 	return c, nil
 }
 
-// Ticket renews the ticket of the Kerberos login if that is due, and returns when the ticket expires: zero without a
-// login. The error is the reason why it could not be renewed.
+// Ticket renews the ticket of the Kerberos login if that is due, and returns when the ticket expires, zero if there is no
+// login. The error is the reason why the ticket could not be renewed.
 func (e *Env) Ticket(ctx context.Context) (end time.Time, err error) {
 	e.secrets.mu.Lock()
 	c := e.secrets.login
@@ -93,9 +93,9 @@ func (e *Env) Ticket(ctx context.Context) (end time.Time, err error) {
 	return end, err
 }
 
-// localName returns the user name that servers derive from a principal, by the rules of the configuration, which normally equal the
-// servers' rules. It returns the principal's first part if there are no rules or none applies. A server with other rules refuses
-// later, because the files then belong to another user.
+// localName returns the user name that servers derive from a principal. It uses the rules of the configuration, which normally equal
+// the servers' rules, and returns the principal's first part if no rule applies. If a server has other rules, it refuses a later request,
+// because the files belong to a user with another name.
 func (e *Env) localName(principal, realm string) (string, error) {
 	const key = "hadoop.security.auth_to_local"
 	rules, err := kerberos.ParseLocalNames(e.Conf.Value(key), realm)
@@ -259,8 +259,8 @@ func (e *Env) loadToken(ctx context.Context, file string) (*kerberos.Token, erro
 	return e.lend(ctx, service, h.DelegationToken)
 }
 
-// lend returns the last token for a service that was lent within the last hour, or gets one. Earlier ones stay valid until the environment is closed,
-// since calls that were sent with them may not have ended.
+// lend returns the newest token for a service if it is less than an hour old; otherwise it gets a new one. Earlier tokens stay valid until the
+// environment is closed, because calls that were sent with them may not have ended.
 func (e *Env) lend(ctx context.Context, service string, get func(ctx context.Context, renewer string) (*kerberos.Token, func(context.Context) error, error)) (*kerberos.Token, error) {
 	e.secrets.mu.Lock()
 	defer e.secrets.mu.Unlock()

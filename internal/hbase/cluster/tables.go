@@ -16,8 +16,8 @@ const (
 	SnapshotScheme = "snapshot:" // the snapshot's name
 )
 
-// IsTable reports whether an input names a table or a snapshot rather than a file.
-// A file whose name begins like a table's is written with a leading ./.
+// IsTable reports whether an input names a table or a snapshot rather than a file. A
+// user can name a file that begins with one of these schemes by a leading ./.
 func IsTable(input string) bool {
 	return strings.HasPrefix(input, TableScheme) || strings.HasPrefix(input, SnapshotScheme)
 }
@@ -28,8 +28,8 @@ type mount struct {
 	dir  string
 }
 
-// Mount makes [Env.Source] resolve an input that is a table to a directory of
-// fsys. A later call for the same input replaces the earlier one.
+// Mount makes [Env.Source] resolve an input that is a table to a directory of fsys. A
+// later call for the same input replaces the directory.
 func (e *Env) Mount(input string, fsys source.FS, dir string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -58,8 +58,8 @@ func (e *Env) mounted(input string) (source.FS, string, error) {
 // RootDirKey is the configuration key of HBase's root directory.
 const RootDirKey = "hbase.rootdir"
 
-// RootDir returns HBase's configured root directory. If none is configured, it returns an error of kind [fail.Config] that
-// contains read, the name of the input whose files are below that directory.
+// RootDir returns HBase's configured root directory. read names the input whose files are below it; it is part of the error if no
+// directory is configured, which is of kind [fail.Config].
 func (e *Env) RootDir(read string) (string, error) {
 	root := e.Conf.Value(RootDirKey)
 	if root == "" {

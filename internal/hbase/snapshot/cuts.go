@@ -50,7 +50,7 @@ const indexRows = 8
 // evenly selects up to n−1 rows that cut rows into n equal parts.
 func evenly(rows [][]byte, n int) (cuts [][]byte) {
 	for k := 1; k < n; k++ {
-		at := k * (len(rows) + 1) / n // the rows cut len+1 blocks
+		at := k * (len(rows) + 1) / n // len(rows) rows divide len(rows)+1 blocks
 		if at < 1 {
 			continue
 		}

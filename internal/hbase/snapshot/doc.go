@@ -7,9 +7,9 @@
 // [Open] reads the snapshot's manifest: the table's descriptor at that time
 // and, for each region, the names of its store files. A name denotes a file, a
 // link to another region's file, or half of a file of a region that was split
-// or merged (file.go). Files move to the archive while a snapshot is read; they
-// are searched for in each of their places, and again when one is gone
-// (place.go).
+// or merged (file.go). HBase may move a file to the archive while a snapshot is
+// read, so a file is searched for in all places where it may be, and again when
+// it has disappeared (place.go).
 //
 // # From files to a scan
 //

@@ -15,7 +15,7 @@ import (
 type Family struct {
 	Name        string
 	Versions    int   // kept per column, at least 1
-	MinVersions int   // per column that outlive TTL
+	MinVersions int   // versions per column that TTL does not remove
 	TTL         int64 // milliseconds; math.MaxInt64: cells live for ever
 	KeepDeleted bool  // KEEP_DELETED_CELLS: a compaction keeps cells that a marker hides, and counts them among the versions
 	BlockSize   int   // of files that HBase writes, bytes before compression
@@ -52,7 +52,7 @@ func families(schema *pb.TableSchema) ([]Family, error) {
 func (f *Family) attribute(key, value string) error {
 	switch key {
 	case "VERSIONS", "MIN_VERSIONS", "TTL", "BLOCKSIZE":
-		if key == "TTL" && value == "FOREVER" { // the shell may have stored this
+		if key == "TTL" && value == "FOREVER" { // a value that HBase's shell may have stored
 			return nil
 		}
 		n, err := strconv.ParseInt(value, 10, 32)

@@ -23,7 +23,7 @@ type storeFile struct {
 	row  []byte // where the file is cut; nil for a whole file
 }
 
-// half selects the rows of a file that count.
+// half selects the part of a file that belongs to the region.
 type half uint8
 
 const (
@@ -70,8 +70,8 @@ func (r *Region) family(b []byte) error {
 	return nil
 }
 
-// parseStoreFile reads a StoreFile message. A file is a half if the message has a reference;
-// a dot in the name does not show it, since a link's table name may contain a dot too.
+// parseStoreFile reads a StoreFile message. A file is a half if the message has a reference.
+// A dot in the name does not prove that, because the table name in a link may contain a dot.
 func parseStoreFile(b []byte) (storeFile, error) {
 	var f storeFile
 	var reference []byte

@@ -18,9 +18,9 @@ type LooseFile struct {
 	First, Last []byte // rows, both inclusive
 }
 
-// OfFiles presents HFiles as the snapshot of a table that has loaded them all: families keep every version, and cells do not expire. Files
-// that share rows are in one region, the others in regions of their own, whose bounds are first rows of files. Errors name dir in place of
-// a snapshot. Files are not opened before a Scan.
+// OfFiles presents HFiles as the snapshot of a table that has loaded all of them, whose families keep every version and whose cells do not
+// expire. Files that share rows are in the same region; every other file has a region of its own. Regions begin at first rows of files. In
+// errors, dir stands for the name of the snapshot. Files are not opened before a Scan.
 func OfFiles(fsys hdfsio.FS, dir string, files []LooseFile) (*Snapshot, error) {
 	s := &Snapshot{Name: dir, fsys: fsys, loose: true}
 	files = slices.Clone(files)

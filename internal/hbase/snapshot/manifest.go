@@ -28,8 +28,8 @@ import (
 // cannot have been written by HBase.
 var ErrDamaged = errors.New("damaged snapshot")
 
-// ErrUnsupported is wrapped by errors about features that this package cannot
-// read as a Scan would.
+// ErrUnsupported is wrapped by errors about features of HBase with which this
+// package could not return the same cells as a Scan.
 var ErrUnsupported = errors.New("not supported")
 
 // A Snapshot holds the contents of a snapshot's manifest. Its fields are read-only.

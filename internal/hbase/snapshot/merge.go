@@ -14,7 +14,7 @@ import (
 type merge struct {
 	heap  []place
 	begun bool
-	alone bool // no other file has a cell of the row that is on top
+	alone bool // no other file has a cell in the row of the cell on top
 	err   error
 }
 
@@ -74,7 +74,7 @@ func (m *merge) next() *place {
 	return &m.heap[0]
 }
 
-// isAlone reports whether the next cells of all other files are of later rows.
+// isAlone reports whether the next cells of all other files are in later rows.
 func (m *merge) isAlone(row []byte) bool {
 	for i := 1; i < min(len(m.heap), 3); i++ {
 		if bytes.Equal(m.heap[i].cell.Row, row) {

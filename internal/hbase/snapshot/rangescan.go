@@ -82,8 +82,8 @@ func (c *RangeScan) Close() error {
 	return err
 }
 
-// SameFiles reports whether another snapshot of the table has the same regions, and the same files in each. If so, and if memstores were
-// flushed for both snapshots, nothing was written between them.
+// SameFiles reports whether another snapshot of the table has the same regions with the same files. If it has, and memstores were flushed
+// for both snapshots, nothing was written between them.
 func (s *Snapshot) SameFiles(o *Snapshot) bool {
 	return s.Table == o.Table && slices.EqualFunc(s.Regions, o.Regions, func(a, b Region) bool {
 		if a.Encoded != b.Encoded || a.Files != b.Files {

@@ -24,8 +24,8 @@ func (r *Rules) Row() { r.v.row() }
 // Shows reports whether the next cell of the family in the row is visible.
 func (r *Rules) Shows(c *hfile.Cell) (bool, error) { return r.v.shows(c) }
 
-// Loaded reports whether the current cell is in a file that was bulk-loaded and whose cells all have one timestamp, as the cells
-// of a load do. Then neither a compaction nor an undo, which loads older cells with its markers, has written the cell again.
+// Loaded reports whether the current cell is in a bulk-loaded file whose cells all have the same timestamp, like the files of a
+// load. Then the cell was not written again by a compaction, nor by an undo, which loads older cells together with its markers.
 func (sc *Scan) Loaded() bool {
 	f, ok := sc.place.cells.(*fileCells)
 	return ok && f.ids.loaded && f.ids.single

@@ -22,7 +22,7 @@ type View struct {
 	Versions int
 	// Raw returns delete markers and the cells that they hide too, and ignores the families' TTL.
 	Raw bool
-	// Doubles makes a raw scan return a cell once for each file that has it, the one that counts first.
+	// Doubles makes a raw scan return a cell once for each file that has it, beginning with the one that readers see.
 	Doubles bool
 	// Now is the time that decides which cells have expired, default the time of
 	// the call. Scans of one job that use the same Now return the same cells.
@@ -31,7 +31,7 @@ type View struct {
 	Families []string
 	// Choice selects cells. Versions counts only versions within its time range.
 	Choice choice.Choice
-	// Newest makes a scan that is not raw return the newest cell of each column too, chosen or not: see [Scan.Chosen].
+	// Newest makes a scan that is not raw also return the newest cell of each column, even if it is not chosen: see [Scan.Chosen].
 	Newest bool
 	// Start (inclusive) and Stop (exclusive) bound the rows, default the bounds of
 	// the region. Several scans can read parts of a large region.
@@ -65,7 +65,7 @@ type Scan struct {
 	place  *place // of the current cell
 	given  bool   // a cell of the row was returned
 	fresh  bool
-	before int64 // bytes of the files that a scan of a part skips
+	before int64 // bytes of the files that are skipped, because the scan reads only a part of the region
 	stats  Stats
 	ended  bool // ctx has ended the scan
 	err    error
@@ -82,8 +82,8 @@ type Stats struct {
 	Cells int64 // that were returned
 }
 
-// aheadInAll limits the read-ahead of all files of a region together, as far as
-// aheadLeast allows.
+// aheadInAll limits the read-ahead of all files of a region together, unless there
+// are so many files that each gets aheadLeast.
 const (
 	aheadInAll = 8 << 20
 	aheadMost  = 256 << 10
@@ -304,8 +304,8 @@ func (s *Snapshot) Bytes() (n int64) {
 }
 
 // Each scans all regions, up to n at a time. It calls do with each region's
-// number and its scan, from up to n goroutines; do need not close the scan. The
-// regions begin in order. The first error ends all scans.
+// number and its scan, from up to n goroutines; do need not close the scan. Scans
+// are started in the order of the regions. The first error ends all scans.
 func (s *Snapshot) Each(ctx context.Context, n int, v View, do func(ctx context.Context, region int, sc *Scan) error) error {
 	if v.Now.IsZero() {
 		v.Now = time.Now()

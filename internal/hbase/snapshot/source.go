@@ -40,7 +40,7 @@ type fileCells struct {
 // equal too, the cell of the later file in [compareAge] is.
 type sequences struct {
 	file     int64 // sequence id, −1 without one
-	loaded   bool  // all cells have the file's id rather than their own
+	loaded   bool  // the file's id counts for all cells, in place of their own ids
 	single   bool  // all cells have one timestamp
 	size     int64 // of the file
 	loadTime int64 // BULKLOAD_TIMESTAMP, math.MaxInt64 without one
@@ -135,7 +135,7 @@ func agesOf(name string, info map[string][]byte, size int64, h half) (sequences,
 	if times := info["TIMERANGE"]; len(times) == 16 { // HBase's own files have a message there
 		ids.single = bytes.Equal(times[:8], times[8:])
 	}
-	// Only MOB compaction keeps the ids of the cells (SKIP_RESET_SEQ_ID).
+	// If MOB compaction wrote the file, the cells' own ids count (SKIP_RESET_SEQ_ID).
 	skip := info["SKIP_RESET_SEQ_ID"]
 	ids.loaded = (loaded || named) && !(len(skip) > 0 && skip[0] != 0)
 	return ids, nil

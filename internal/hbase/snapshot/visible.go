@@ -13,7 +13,7 @@ import (
 // visible decides which cells a Scan returns. It is applied to all cells of a row and
 // family in the order of a [merge], and implements the rules of ScanDeleteTracker,
 // ScanWildcardColumnTracker and the query matchers of HBase 2.6.4. KEEP_DELETED_CELLS
-// matters only with a time range: markers from after the range then hide nothing.
+// matters only with a time range: then markers that are newer than the range hide nothing.
 type visible struct {
 	versions int   // per column
 	least    int   // MIN_VERSIONS
@@ -145,7 +145,7 @@ func (v *visible) version(c *hfile.Cell) bool {
 		v.inColumn, v.hasLast, v.count = true, false, 0
 		v.column = append(v.column[:0], c.Qualifier...)
 	} else if v.hasLast && c.Timestamp == v.lastStamp && c.Type == v.lastType {
-		return v.doubles // written again: the newer one came before
+		return v.doubles // the same cell in an older file
 	}
 	if c.Type == hfile.Put {
 		v.count++ // in a raw scan, a marker is not a version
@@ -166,9 +166,9 @@ const (
 	tagTTL              = 8
 )
 
-// expiredByTag reports whether the cell has expired by its own TTL tag; the first such
-// tag counts (HStore.isCellTTLExpired, 2.6.4). It returns an error for cells
-// that HBase would not return as they are.
+// expiredByTag reports whether the cell has expired according to its own TTL tag; if it
+// has several, the first one counts (HStore.isCellTTLExpired, 2.6.4). It returns an error
+// for cells that HBase would change or hide from some readers because of their tags.
 func (v *visible) expiredByTag(c *hfile.Cell) (expired bool, err error) {
 	first := true
 	for t := c.Tags; len(t) > 0; {

@@ -10,11 +10,11 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// MakeBase creates the directory of all jobs' staging directories, or finds it
-// and refuses one in which another could replace a job's files. Parents that
-// are missing are made as Hadoop's documentation has them: /tmp for all users,
-// the others for all users to pass. made says that it was missing, also with an
-// error.
+// MakeBase creates the directory of all jobs' staging directories. If it exists,
+// MakeBase refuses it if another user could replace a job's files in it. Missing
+// parents get the modes that Hadoop's documentation recommends: all users may write
+// to /tmp, and traverse the others. made reports whether the directory was missing;
+// it is also set with an error.
 func MakeBase(ctx context.Context, fsys hdfsio.FS, dir, user string) (made bool, err error) {
 	info, err := fsys.Stat(ctx, dir)
 	if made = errors.Is(err, fs.ErrNotExist); made {
@@ -24,7 +24,7 @@ func MakeBase(ctx context.Context, fsys hdfsio.FS, dir, user string) (made bool,
 		if err := fsys.MkdirAll(ctx, dir, 0o711); err != nil {
 			return made, err
 		}
-		info, err = fsys.Stat(ctx, dir) // another may have made it meanwhile
+		info, err = fsys.Stat(ctx, dir) // another process may have made it meanwhile
 	}
 	if err != nil {
 		return made, err
@@ -40,7 +40,7 @@ type UnfitError struct{ Err error }
 
 func (e *UnfitError) Error() string { return e.Err.Error() }
 
-// checkBase refuses a directory in which another could replace a job's files.
+// checkBase refuses a directory in which another user could replace a job's files.
 func checkBase(info fs.FileInfo, dir, user string) error {
 	owner, _ := hdfsio.Owner(info)
 	mode := info.Mode()
@@ -79,10 +79,10 @@ func makeParents(ctx context.Context, fsys hdfsio.FS, dir string) error {
 	if err := fsys.MkdirAll(ctx, dir, mode); err != nil {
 		return err
 	}
-	return fsys.Chmod(ctx, dir, mode) // mkdir may leave bits out
+	return fsys.Chmod(ctx, dir, mode) // because of the umask, mkdir may not have set all bits
 }
 
-// checkOwner refuses a job's directory that another made.
+// checkOwner refuses a job's directory that belongs to another user.
 func checkOwner(ctx context.Context, fsys hdfsio.FS, dir, user string) error {
 	info, err := fsys.Stat(ctx, dir)
 	if err != nil {

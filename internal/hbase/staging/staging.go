@@ -1,6 +1,6 @@
 // Package staging manages the directories on HDFS from which HBase loads a
-// job's HFiles: their names, owner, creation and removal. Region servers move
-// files out of them as the user that loads.
+// job's HFiles: their names, owners, creation and removal. Region servers move
+// files out of these directories on behalf of the user that loads them.
 package staging
 
 import (
@@ -50,8 +50,8 @@ func randomDigits() string {
 	return hex.EncodeToString(random[:])
 }
 
-// ProbeOf returns the name of the directory for a job's checks. It is the same in each of the job's attempts: it ends
-// with the random digits of the job's own directory, whose path is job.
+// ProbeOf returns the name of the directory for the checks of the job whose own directory has the path job. The name is the
+// same in each of the job's attempts, because it ends with the random digits of that path.
 func ProbeOf(job string) string { return ProbePrefix + job[max(0, len(job)-16):] }
 
 // Dir is a job's own directory.
@@ -62,9 +62,9 @@ type Dir struct {
 	newBase bool // the parent directory was created with it
 }
 
-// Base returns the base directory of job directories: dir, on the default file system unless it names another. If dir is
-// empty, it is bulkload-USER in /tmp, or in the encryption zone of HBase's root directory, because HDFS cannot rename a file
-// into a zone.
+// Base returns the base directory of job directories: dir, on the default file system unless dir names another. If dir is
+// empty, it is bulkload-USER in /tmp. If HBase's root directory is in an encryption zone, it is in that zone instead, because HDFS
+// cannot rename a file into a zone.
 func Base(ctx context.Context, env *cluster.Env, dir string) (hdfsio.Location, error) {
 	if dir == "" {
 		user, err := env.User()
@@ -89,8 +89,8 @@ func Base(ctx context.Context, env *cluster.Env, dir string) (hdfsio.Location, e
 // UserBase returns the name of the default base directory of a user's jobs.
 func UserBase(user string) string { return "bulkload-" + user }
 
-// Choose returns a new directory for a job in a base. Its name cannot be guessed, since other users may write into it. A base in
-// another encryption zone than HBase's root directory is refused: no byte of a table may leave its zone, even temporarily.
+// Choose returns a new directory for a job in a base directory. Its name cannot be guessed, because other users may write into it.
+// Choose refuses a base in another encryption zone than HBase's root directory: no byte of a table may leave its zone, even temporarily.
 func Choose(ctx context.Context, env *cluster.Env, dir, table string, timestamp int64) (hdfsio.Location, error) {
 	l, err := Base(ctx, env, dir)
 	if err != nil {
@@ -121,9 +121,9 @@ func At(env *cluster.Env, uri string) (*Dir, error) {
 	return &Dir{FS: fsys, Location: l}, nil
 }
 
-// Make creates the directory if it does not exist. Region servers move files
-// out of it as the caller, so every directory can be traversed by all users,
-// and the directory of the files is writable by all.
+// Make creates the directory if it does not exist. Region servers move files out of
+// it, so all users can traverse it, and all users can write to the directory of the
+// files.
 func Make(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*Dir, error) {
 	fsys, err := env.FS(l)
 	if err != nil {
@@ -170,7 +170,7 @@ func (d *Dir) takeBackBase(ctx context.Context) {
 	}
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	_ = d.FS.RemoveAll(ctx, d.Location.Path) // it was not there before
+	_ = d.FS.RemoveAll(ctx, d.Location.Path) // the job has created it
 	_ = d.FS.Remove(ctx, path.Dir(d.Location.Path))
 }
 

@@ -25,7 +25,7 @@ func (e *ZoneError) Error() string {
 	return fmt.Sprintf("HBase's directory %s is in the encryption zone %s and the staging directory is not: HDFS cannot move files into it", e.Root, e.RootZone)
 }
 
-// checkZone refuses a base that is not in the zone of HBase's root directory, if that is known.
+// checkZone refuses a base that is not in the zone of HBase's root directory, if that directory is known.
 func checkZone(ctx context.Context, env *cluster.Env, base hdfsio.Location) error {
 	fsys, err := env.FS(base)
 	if err != nil {

@@ -30,7 +30,7 @@ type AdviceOptions struct {
 	Days        int         // planning horizon, default 365
 	Servers     int         // region servers, default 3
 	Access      Access      // default point
-	MaxFileSize int64       // at which a region splits, default 10 GiB (hbase.hregion.max.filesize)
+	MaxFileSize int64       // size at which a region splits, default 10 GiB (hbase.hregion.max.filesize)
 	Key         keygen.Expr // if it is known
 }
 
@@ -51,9 +51,9 @@ const (
 )
 
 // Advise returns the number of regions into which a table should be split
-// before its first load. Tables under 50 GiB get five to ten; larger tables get
-// regions of 7 GiB, from 500 GiB on of 10 GiB. Where regions split early, they
-// get half of the split size.
+// before its first load. Tables under 50 GiB get five to ten regions. Larger
+// tables get regions of 7 GiB, and tables from 500 GiB on regions of 10 GiB. If
+// such regions would soon split, they get half of the split size.
 func Advise(o AdviceOptions) (*Advice, error) {
 	o.Days = cmp.Or(o.Days, 365)
 	o.Servers = cmp.Or(o.Servers, 3)

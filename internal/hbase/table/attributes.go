@@ -23,8 +23,8 @@ func familyFields() []string {
 	return []string{"COMPRESSION", "DATA_BLOCK_ENCODING", "BLOOMFILTER", "BLOCKSIZE", "VERSIONS", "TTL"}
 }
 
-// familyDefaults returns the further attributes of families that HBase's shell knows by name (admin.rb, from HBase 2.0 on), with the values of
-// families that do not have them. An empty value means that the servers' configuration decides.
+// familyDefaults returns the further attributes of families that HBase's shell knows by name (admin.rb, from HBase 2.0 on), with their defaults. An
+// empty default means that the servers' configuration decides.
 func familyDefaults() map[string]string {
 	return map[string]string{
 		"BLOCKCACHE": "true", "REPLICATION_SCOPE": "0", "MIN_VERSIONS": "0", "KEEP_DELETED_CELLS": "FALSE", "IN_MEMORY": "false",
@@ -34,7 +34,7 @@ func familyDefaults() map[string]string {
 	}
 }
 
-// tableDefaults is familyDefaults for tables, and has the default of the store-file tracker, which the shell does not know by name.
+// tableDefaults is familyDefaults for tables. It also has the default of the store file tracker, which the shell does not know by name.
 func tableDefaults() map[string]string {
 	return map[string]string{
 		maxFileSize: "-1", "MEMSTORE_FLUSHSIZE": "-1", "DURABILITY": "USE_DEFAULT", "REGION_REPLICATION": "1", "REGION_MEMSTORE_REPLICATION": "true",
@@ -43,7 +43,7 @@ func tableDefaults() map[string]string {
 	}
 }
 
-// design returns the attributes that differ from HBase's defaults. Those of one table are not part of its design: whether it is a catalog table, its
+// design returns the attributes that differ from HBase's defaults. It omits those that belong to one particular table: whether it is a catalog table, its
 // owner, and the key that HBase has generated for an encrypted family.
 func design(attributes, defaults map[string]string) map[string]string {
 	all := maps.Clone(attributes)
@@ -88,8 +88,8 @@ func tableAttributes(attributes, configuration map[string]string) map[string]str
 	return all
 }
 
-// shellPairs returns attributes and configuration for a hash of HBase's shell, which ignores the unknown keys of a create statement: those that it
-// does not know by name, such as coprocessors, are METADATA. The keys in first precede the others.
+// shellPairs returns attributes and configuration as pairs for a hash of HBase's shell. The shell ignores keys of a create statement that it does not
+// know, so such attributes, for example coprocessors, are in METADATA. The keys in first precede the others.
 func shellPairs(first []string, attributes, configuration, defaults map[string]string) (pairs []string) {
 	attributes = design(attributes, defaults)
 	metadata := map[string]string{}
@@ -106,7 +106,7 @@ func shellPairs(first []string, attributes, configuration, defaults map[string]s
 	return append(pairs, append(hash("METADATA", metadata), hash("CONFIGURATION", configuration)...)...)
 }
 
-// hash returns a pair whose value is a hash of strings, none if that is empty.
+// hash returns one pair whose value is a hash of the strings in m, or no pair if m is empty.
 func hash(name string, m map[string]string) []string {
 	if len(m) == 0 {
 		return nil

@@ -13,9 +13,9 @@ import (
 // settleTime limits the wait for a table that is being enabled.
 const settleTime = time.Minute
 
-// Settle waits, for a minute at most, for a table that is being enabled, for
-// example one whose creator was stopped while the master created it. It reports
-// whether a table of that name exists, in whatever state.
+// Settle waits up to a minute for a table that is being enabled, for example because
+// its creator was stopped while the master created it. It reports whether a table of
+// that name exists, in any state.
 func Settle(ctx context.Context, c *loader.Cluster, name loader.TableName) (exists bool, err error) {
 	enabling, began := retry.Policy{First: 200 * time.Millisecond, For: settleTime}, time.Now()
 	for tries := 1; ; tries++ {
@@ -47,7 +47,7 @@ func Vacant(ctx context.Context, c *loader.Cluster, name loader.TableName) (bool
 	return isEmpty(ctx, c, name, true)
 }
 
-// Empty reports whether readers see no row of a table. It can have deleted ones.
+// Empty reports whether readers see no row of a table. The table may still have deleted rows.
 func Empty(ctx context.Context, c *loader.Cluster, name loader.TableName) (bool, error) {
 	return isEmpty(ctx, c, name, false)
 }
@@ -65,7 +65,7 @@ func isEmpty(ctx context.Context, c *loader.Cluster, name loader.TableName, raw 
 // serviceTime limits the time for enabling or disabling a table, after the master's procedures have finished.
 const serviceTime = 10 * time.Minute
 
-// SetService enables or disables a table and waits until it is, also if a process that was stopped has begun it.
+// SetService enables or disables a table and waits until that is done, even if a process that was stopped has started it.
 func SetService(ctx context.Context, c *loader.Cluster, name loader.TableName, on bool) error {
 	change, want := c.DisableTable, loader.Disabled
 	if on {

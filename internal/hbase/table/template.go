@@ -42,7 +42,7 @@ func Of(ctx context.Context, c *loader.Cluster, name loader.TableName) (*Templat
 // Like returns a template with the settings of a table descriptor, without split points.
 func Like(t *loader.Table) *Template {
 	like := &Template{Families: t.Families, Attributes: maps.Clone(t.Attributes), Configuration: t.Configuration}
-	// IS_META is internal to the server; a copy of a read-only table is to be loaded.
+	// IS_META is internal to the server, and a copy of a read-only table must be writable for its load.
 	delete(like.Attributes, "IS_META")
 	delete(like.Attributes, "READONLY")
 	return like
@@ -65,8 +65,8 @@ func Same(ctx context.Context, c *loader.Cluster, want loader.TableSpec) error {
 	return nil
 }
 
-// differences lists what a table has otherwise than the request. A request that is copied from a table has all attributes of its families, and all
-// must be the same; another one leaves those that it does not name to the table.
+// differences lists where a table differs from a request. If the request is copied from a table, it has all attributes of that table's families, and all
+// must be equal. In any other request, attributes that it does not name may have any value.
 func differences(have *Template, want loader.TableSpec) (all []string) {
 	differ := func(what string, have, want any) {
 		if have != want {
@@ -148,9 +148,10 @@ func Statement(t loader.TableSpec) string {
 }
 
 // binaryString quotes a split point for the shell, which passes it to
-// Bytes.toBytesBinary. That method knows \xNN with capital digits. In single
-// quotes Ruby leaves it unchanged; Ruby's own "\xNN" would be a character to
-// Java, and bytes from 0x80 on would be lost (admin.rb and Bytes of HBase 2.6).
+// Bytes.toBytesBinary. That method decodes \xNN with capital digits, which Ruby leaves
+// unchanged in single quotes. In double quotes, Ruby would decode "\xNN" itself, Java
+// would take it for a character, and bytes from 0x80 on would be lost (admin.rb and
+// Bytes of HBase 2.6).
 func binaryString(key []byte) string {
 	return "'" + strings.ReplaceAll(rowkey.String(key), "'", `\x27`) + "'"
 }
