@@ -26,25 +26,25 @@ const StampColumn = tablesource.StampColumn
 type column struct {
 	name              string
 	key               bool // the row key
-	stamp             bool // the timestamp of the record's cells, including one that the mapping also stores
+	stamp             bool // the timestamp of the record's cells, whether or not a cell also stores it
 	family, qualifier string
 	typ               celltype.Type
 	append            celltype.Appender  // nil: text, as it is stored
 	back              celltype.Converter // inverse of append
 	dates             *keygen.Dates      // of a timestamp that is also stored
-	keyed             bool               // the row key depends on it, so that each version must have it
+	keyed             bool               // the row key depends on it, so each version must have it
 	bytes             bool               // values may have any bytes
-	absent, empty     standIn            // for a missing cell, and for an empty one
+	absent, empty     standIn            // what is written for a missing cell, and for an empty one
 }
 
 // cell reports whether the column is a cell of the table.
 func (c *column) cell() bool { return c.family != "" }
 
-// standIn is the output for a missing or empty cell.
+// standIn is what is written for a missing or an empty cell.
 type standIn uint8
 
 const (
-	refused   standIn = iota // an error: it would be read back as something else
+	refused   standIn = iota // nothing, because it would be read back as something else: it is an error
 	asNull                   // NULL
 	asNothing                // an empty text
 )
@@ -141,7 +141,8 @@ func stampColumn(name string, typ celltype.Type) column {
 	return c
 }
 
-// withTimestamp returns the column of the job's cell_timestamp: with the cell that stores it, or for the timestamp only if no cell does.
+// withTimestamp returns the column of the job's cell_timestamp. c is the column if a cell stores it; err means that none does, and then the column is for
+// the timestamp alone.
 func withTimestamp(c column, err error, t *spec.TimeColumn) (column, error) {
 	if err != nil {
 		return stampColumn(t.Column, celltype.Type{Type: "timestamp", Layout: t.Layout, Zone: t.Zone}), nil
@@ -196,8 +197,8 @@ func restHas(s spec.Spec, name string) bool {
 	})
 }
 
-// setStandIns sets the output for a missing and for an empty cell, according to the job's
-// handling of NULL and of empty texts. nulls reports whether the format has NULL.
+// setStandIns determines what is written for a missing and for an empty cell, from the
+// job's handling of NULL and of empty texts. nulls reports whether the format has NULL.
 func (c *column) setStandIns(s spec.Spec, cell *spec.CellSpec, nulls bool) {
 	of := s
 	of.Empty = cmp.Or(cell.Empty, s.Empty)

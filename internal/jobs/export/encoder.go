@@ -9,10 +9,10 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// An encoder writes the records of one file. For one goroutine.
+// An encoder writes the records of one file. It must be used by one goroutine.
 type encoder interface {
-	// row adds a record, which it uses only during the call. For an error about a
-	// value it returns the number of the column; for a failed write −1.
+	// row adds a record, which it uses only during the call. With an error about a
+	// value it returns the number of the column, with any other error −1.
 	row(r *row) (column int, err error)
 	// close writes remaining data and the end of the file. It does not close the writer.
 	close() error
@@ -30,7 +30,7 @@ func (p *Plan) begin(w io.Writer, first bool, most int) (encoder, error) {
 	}
 }
 
-// hasHead reports whether a file without records is not empty.
+// hasHead reports whether even a file without records has content, such as a header.
 func (p *Plan) hasHead() bool {
 	return p.options.Format == Parquet || p.text != nil && p.text.header(true)
 }

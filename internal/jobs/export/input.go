@@ -23,7 +23,7 @@ type Input struct {
 	Regions []string
 	// Room is the memory in bytes for reading a region.
 	Room int
-	// Each reads all regions, up to n concurrently: the cells of a choice in the given families, none for all. The first error stops all.
+	// Each reads all regions, up to n concurrently. It reads the cells of a choice in the given families; no families mean all. The first error stops it.
 	Each func(ctx context.Context, n int, families []string, c choice.Choice, do func(ctx context.Context, region int, c tablesource.Cells) error) error
 
 	// Check refuses a choice that does not fit the table, before reading. Nil: every choice fits.

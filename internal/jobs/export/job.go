@@ -53,14 +53,14 @@ type run struct {
 	manifest *Manifest
 }
 
-// Do exports as a job. With a state directory the same call resumes after a crash: it does not read regions of a snapshot again whose files are
+// Do exports as a job. With a state directory, the same call resumes after a crash: it does not read regions of a snapshot again if their files are
 // complete.
 func Do(ctx context.Context, env *cluster.Env, request Request, o JobOptions) (_ *Manifest, err error) {
 	j := &run{env: env, req: request, options: o}
 	if j.fsys, j.path, err = env.Resolve(request.To); err != nil {
 		return nil, err
 	}
-	if err := exportdir.Fits(ctx, j.fsys, j.path); err != nil { // before contacting a cluster
+	if err := exportdir.Fits(ctx, j.fsys, j.path); err != nil { // checked before a cluster is contacted
 		return nil, err
 	}
 	if err := o.State.MakeDir(); err != nil {
@@ -102,8 +102,8 @@ func Do(ctx context.Context, env *cluster.Env, request Request, o JobOptions) (_
 	return j.manifest, err
 }
 
-// finished completes an export whose process was killed between its end and the removal of temporary resources. If there is none, or if it is to be
-// discarded, the job exports the current table again: to a directory that must be empty.
+// finished completes an export that has ended, but whose process was killed before it removed temporary resources. If there is no such export, or if it
+// is to be discarded, the job exports the table as it is now, into a directory that must be empty.
 func (j *run) finished(ctx context.Context) (done bool, err error) {
 	if j.dir, err = exportdir.Held(ctx, j.fsys, j.path, j.job.Exporting.Token); err != nil {
 		return false, fail.With(fail.HDFS, err)
@@ -112,7 +112,7 @@ func (j *run) finished(ctx context.Context) (done bool, err error) {
 		return false, exportdir.Free(ctx, j.fsys, j.path)
 	}
 	if j.options.State.Restart {
-		j.dir = nil // the job owns it no longer
+		j.dir = nil // the directory no longer belongs to the job
 		return false, nil
 	}
 	if err := j.checkAsked(); err != nil {
@@ -149,7 +149,7 @@ func (j *run) checkAsked() error {
 	return nil
 }
 
-// claim claims the directory for the job, and removes files in it that have no record.
+// claim claims the directory for the job, and removes files in it that the journal does not list.
 func (j *run) claim(ctx context.Context) error {
 	x := j.job.Exporting
 	if x != nil && x.Token != "" {
@@ -179,7 +179,7 @@ func (j *run) claim(ctx context.Context) error {
 	return nil
 }
 
-// record records the export. Afterwards no region counts as exported.
+// record records the beginning of an export in the journal. Afterwards, no region counts as exported.
 func (j *run) record(x checkpoint.ExportingRecord) error {
 	return j.job.Record(checkpoint.EventExporting, x)
 }
@@ -218,7 +218,7 @@ func (j *run) write(ctx context.Context) (err error) {
 		return j.job.Record(checkpoint.EventExported, checkpoint.ExportedRecord{Region: region, Wrote: done})
 	}}
 	if j.source.Snapshot != nil {
-		a.Gate = j.options.Gate // a scan that waits would expire
+		a.Gate = j.options.Gate // not for a scan of a table, which would expire while it waits
 	}
 	keep := map[string]int64{}
 	for _, r := range j.job.Exported {
@@ -277,8 +277,8 @@ func (j *run) cleanUp(ctx context.Context) error {
 	return nil
 }
 
-// giveBack removes the files after a permanent error, and deletes the snapshot. After other errors it keeps finished work for the next attempt, if
-// that can resume from it.
+// giveBack removes the files and deletes the snapshot after a permanent error. After any other error, it keeps finished work if the next attempt can
+// resume from it.
 func (j *run) giveBack(ctx context.Context, cause error) error {
 	if j.dir == nil || j.job.Finished {
 		return nil

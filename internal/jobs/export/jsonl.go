@@ -13,7 +13,7 @@ type jsonEncoder struct {
 	buffer
 	plan   *Plan
 	labels [][]byte
-	bare   []bool // for numbers and booleans, which need no quotes
+	bare   []bool // by column: values are numbers or booleans, which are written without quotes
 	bytes  celltype.JSONForm
 }
 
@@ -21,7 +21,7 @@ func newJSONEncoder(w io.Writer, p *Plan, most int) *jsonEncoder {
 	e := &jsonEncoder{buffer: newBuffer(w, most), plan: p, bytes: celltype.Type{}.JSON()}
 	for _, c := range p.columns {
 		name := c.name
-		if p.jsonPaths() { // an escaped path; here each is one name
+		if p.jsonPaths() { // the name is an escaped path, and every path here is a single name
 			name = strings.NewReplacer(`\.`, `.`, `\\`, `\`).Replace(name)
 		}
 		label, err := celltype.AppendJSON(nil, []byte(name))
@@ -64,7 +64,7 @@ func (e *jsonEncoder) row(r *row) (int, error) {
 	return -1, e.full()
 }
 
-// cell writes a member of an object with every cell; the first member is the key.
+// cell writes a member of a record that has every cell. The first member is the row key.
 func (e *jsonEncoder) cell(r *row, i int) {
 	label := r.labels[i].Of(r.data)
 	switch {

@@ -19,18 +19,18 @@ type Manifest struct {
 	Table    string         `json:"table"`
 	Snapshot string         `json:"snapshot"`          // empty: the table was scanned, so there is no single point in time
 	Created  time.Time      `json:"snapshot_created"`  // by the master's clock; without a snapshot, the start of reading
-	Now      time.Time      `json:"expired_before"`    // the time for deciding which cells have expired; without a snapshot the servers decided
+	Now      time.Time      `json:"expired_before"`    // the time at which cells were judged to have expired; without a snapshot, the servers judged
 	Format   Format         `json:"format"`            // of the files
-	Columns  []string       `json:"columns,omitempty"` // of the records; none: every cell of a row
-	Choice   choice.Asked   `json:"choice,omitzero"`   // selected cells of the table; none: all
+	Columns  []string       `json:"columns,omitempty"` // columns of the records; none: records have every cell of a row
+	Choice   choice.Asked   `json:"choice,omitzero"`   // selected cells of the table; zero: all
 	ReadAs   map[string]any `json:"read_as"`           // fields of a job file that can read the files back
-	// Digest covers the rows as the table stores them, so exports of the same columns in other formats have the same digest: a sum over rows of the
-	// XXH64 of the key (preceded by its length in 2 bytes, little-endian) and of the family, qualifier and value of each cell (preceded by their lengths
-	// in 4 bytes). In versions of rows the timestamp follows the key (8 bytes). The order of rows does not matter.
+	// Digest covers the rows as the table stores them, so exports of the same columns in other formats have the same digest. It is the sum of a hash of
+	// each row, in any order. The hash is the XXH64 of these bytes: the key, preceded by its length in 2 bytes, little-endian; for a version of a row, the
+	// timestamp in 8 bytes; and the family, qualifier and value of each cell, each preceded by its length in 4 bytes.
 	Digest   manifest.Digest         `json:"digest"`
 	Bytes    int64                   `json:"bytes"`                    // of all files
 	NoCells  int64                   `json:"no_cells,omitempty"`       // rows dropped because they have none of the columns
-	LeftOver int64                   `json:"cells_left_out,omitempty"` // cells of the families read that are in no column
+	LeftOver int64                   `json:"cells_left_out,omitempty"` // cells of the families that were read, but in none of the columns
 	Files    []manifest.ExportedFile `json:"files"`                    // in row order
 }
 

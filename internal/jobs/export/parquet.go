@@ -15,9 +15,9 @@ import (
 )
 
 // parquetEncoder writes Parquet files as Spark and pyarrow do by default: optional
-// columns, dictionaries, pages compressed with Snappy. A column has its Parquet
-// type if package source reads it as the text that the job expects; other columns
-// are STRING, and cells of an export without a job plain bytes.
+// columns, dictionaries, pages compressed with Snappy. A column has the Parquet type
+// of its values if package source reads that type as the text that the job expects.
+// Other columns are STRING. Cells of an export without a job are plain bytes.
 type parquetEncoder struct {
 	w       *file.Writer
 	columns []parquetColumn
@@ -46,11 +46,11 @@ type parquetColumn struct {
 // parquetBatch is the number of values passed to the library at a time.
 const parquetBatch = 1024
 
-// maxParquetRows bounds a row group, for the memory in addition to its values.
+// maxParquetRows bounds the rows of a row group, and so the memory that it takes in addition to its values.
 const maxParquetRows = 1 << 20
 
-// newParquetEncoder uses row groups of about a third of most bytes: the library
-// also holds a column's pages and its dictionary.
+// newParquetEncoder returns an encoder with row groups of about a third of most bytes:
+// the library also holds a column's pages and its dictionary.
 func newParquetEncoder(w io.Writer, columns []column, most int) (*parquetEncoder, error) {
 	e := &parquetEncoder{columns: make([]parquetColumn, len(columns)), most: most / 3}
 	var nodes schema.FieldList

@@ -22,8 +22,8 @@ type parquetForm struct {
 	number  func(text []byte) (int64, error) // parses integers
 }
 
-// parquetFormOf returns the representation of a column whose values package source reads as the same text. Dates and timestamps have their Parquet
-// types if the job reads them in the layouts of that package.
+// parquetFormOf returns the representation that package source reads back as the same texts. Dates and timestamps have Parquet's types if the job reads
+// them in the layouts of that package.
 func parquetFormOf(c *column) (parquetForm, error) {
 	plain := func(kind parquet.Type, logical schema.LogicalType) (parquetForm, error) {
 		return parquetForm{kind, logical, -1, parseNumber}, nil
@@ -60,7 +60,7 @@ func parquetFormOf(c *column) (parquetForm, error) {
 		case layout == "" && c.typ.Type == "date", layout == dateLayout:
 			return dateForm()
 		case layout == "", layout == keygen.TimestampLayout, layout == secondLayout:
-			// A timestamp in another zone is a local one: the job parses its text in that zone.
+			// If the job reads timestamps in another zone than UTC, they are stored as local times, and the job parses their text in that zone.
 			return timestampForm(slices.Contains([]string{"", "UTC"}, c.typ.Zone), c.typ.Type == "timestamp" && c.typ.Encoding == "phoenix")
 		}
 	}

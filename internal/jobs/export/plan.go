@@ -35,13 +35,13 @@ func Formats() []string { return []string{string(CSV), string(Dump), string(Parq
 // Columns, except for JSONL.
 type Options struct {
 	Format Format
-	// Job has the mapping and the dialect that can read the files back. nil: columns
-	// are cells.
+	// Job has the mapping and the dialect with which the files can be loaded again. nil:
+	// columns are cells.
 	Job *spec.Job
 	// Columns are the job's columns to write, in this order; default all. Without a job they are
 	// family:qualifier, with bytes as \xNN; for JSONL the default is every cell.
 	Columns []string
-	// Choice selects the cells of the table to write. Original keys are by the job's key. Default: all.
+	// Choice selects the cells of the table to write. Its original keys are those of the job's key spec. Default: all.
 	Choice choice.Asked
 	// Workers is the number of regions read concurrently. Default 1; fewer if Memory is insufficient.
 	Workers int
@@ -62,8 +62,8 @@ type Plan struct {
 	columns []column
 	byCell  []int    // columns that are cells, ordered by cell
 	family  []string // families to read; empty: all
-	open    bool     // every cell is written, with its name
-	text    *text    // of text formats
+	open    bool     // records have every cell of a row, with its name
+	text    *text    // settings of text formats, else nil
 }
 
 // Compile checks the options and returns the plan. [Plan.Write] checks whether the
@@ -106,7 +106,7 @@ func Compile(o Options) (_ *Plan, err error) {
 	return p, nil
 }
 
-// choice returns the cells to write. The table's split points, nil while unknown, give the number of salts if the key does not.
+// choice returns the cells to write. If the key spec does not give the number of salts, the table's split points do; they are nil while unknown.
 func (p *Plan) choice(splits [][]byte) (c choice.Choice, err error) {
 	k := choice.Keys{Name: setting.Job}
 	if p.options.Job != nil && p.options.Choice.ByKey() {
@@ -193,7 +193,7 @@ func (p *Plan) Settings() map[string]any {
 	return m
 }
 
-// asked returns a checksum of everything that determines the contents of the files. Of the dialect that is what [Plan.Settings] has.
+// asked returns a checksum of everything that determines the contents of the files. For the dialect, it uses the settings of [Plan.Settings].
 func (p *Plan) asked() string {
 	sum := sha256.New()
 	e := json.NewEncoder(sum)

@@ -37,7 +37,7 @@ type rows struct {
 	next  int    // next column, as an index of p.byCell
 	key   []byte // of the current row
 	stamp int64  // timestamp of its first cell, and of all cells if records are versions
-	form  []byte // the form that the digest covers
+	form  []byte // the row in the form that the digest covers
 	cells int
 	back  []byte
 	begun bool
@@ -48,7 +48,7 @@ type rows struct {
 	leftOver int64 // cells in no column
 }
 
-// run reads a region to its end.
+// run converts all cells of a region.
 func (r *rows) run(ctx context.Context, sc tablesource.Cells) error {
 	for sc.Next() {
 		c := sc.Cell()
@@ -169,9 +169,8 @@ func compareText(a string, b []byte) int {
 	return len(a) - len(b)
 }
 
-// appendLabel appends the name of a cell. A qualifier that is not UTF-8, or that
-// has a backslash, is written in HBase's printed form, so that different names stay
-// different.
+// appendLabel appends the name of a cell. A qualifier that is not UTF-8, or that has a
+// backslash, is written in HBase's printed form. So no two cells have the same name.
 func appendLabel(dst []byte, c *hfile.Cell) []byte {
 	dst = append(append(dst, c.Family...), ':')
 	if utf8.Valid(c.Qualifier) && bytes.IndexByte(c.Qualifier, '\\') < 0 {
@@ -195,7 +194,7 @@ func (r *rows) put(value []byte) span.Span {
 	return s
 }
 
-// Errors about values. The error's place identifies the value.
+// Errors about values. The error that wraps them has the place of the value.
 var (
 	errEmpty   = errors.New("the cell is empty, which the job would read as no cell: store empty values (empty: store), in a format or dialect with NULL")
 	errAbsent  = errors.New("the cell is missing, which the job would read as an empty cell: set null_value, or write a format that has NULL")

@@ -19,11 +19,11 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Attempt has the results of an earlier attempt, and a callback that reports to the next one. The zero value is a first attempt.
+// Attempt has the results of earlier attempts, and a callback that records results for later ones. The zero value is a first attempt.
 type Attempt struct {
-	Now  time.Time                       // time for deciding which cells have expired; default: the time of the call of [Plan.Write]
+	Now  time.Time                       // the time at which cells are judged to have expired; default: when [Plan.Write] is called
 	Done map[int]manifest.ExportedRegion // regions, by number, whose files are complete
-	// Gate is where work waits before a region. Default: no gate.
+	// Gate makes work wait before a region. Default: no gate.
 	Gate progress.Gate
 	// OnRegion is called when a region is complete, by several goroutines. Its error stops the export. Default: nothing is called.
 	OnRegion func(region int, done manifest.ExportedRegion) error
@@ -82,7 +82,7 @@ type writing struct {
 	workers int
 	ahead   int       // read-ahead of each store file, in bytes
 	most    int       // maximum bytes of an encoder, and of a row
-	now     time.Time // time for deciding which cells have expired
+	now     time.Time // the time at which cells are judged to have expired
 
 	mu   sync.Mutex
 	done []*manifest.ExportedRegion // by region
@@ -106,7 +106,7 @@ func (w *writing) share() error {
 	if w.plan.options.Format == Parquet {
 		least, most = minGroup, maxGroup
 	}
-	held := 1 // rows and an encoder, and another row if it has versions
+	held := 1 // shares of a worker: one for the encoder and a row, and one for another row if records are versions
 	if w.plan.versions() {
 		held = 2
 	}

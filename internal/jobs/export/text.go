@@ -15,15 +15,15 @@ type text struct {
 	dialect  dialect.Dialect
 	end      string // record separator
 	ending   string // written after a record's last value
-	byName   bool   // job files name the dialect; otherwise plain csv or dump
+	byName   bool   // a job file must name the dialect; otherwise the format csv or dump suffices
 	utf8     bool   // values must be UTF-8
 	special  [256]bool
 	unescape *dialect.Unescaper
 	letters  [256]byte // escape letter of a byte, 0 if it has none
 }
 
-// newText chooses the dialect: the job's own if it fits the format; otherwise CSV
-// as PostgreSQL writes it, which distinguishes NULL from an empty text, or a dump
+// newText chooses the dialect. It is the job's own if that fits the format. Otherwise it
+// is CSV as PostgreSQL writes it, which distinguishes NULL from an empty text, or a dump
 // with \N for NULL.
 func newText(format Format, job *spec.Job) (_ *text, err error) {
 	t := &text{utf8: format == CSV}
@@ -189,7 +189,7 @@ var (
 	errComment   = errors.New("the record would begin like a comment: leave comment out, or choose a dialect with quotes")
 )
 
-// checkName returns why a header cannot contain a name.
+// checkName returns an error if a header cannot contain a name.
 func (t *text) checkName(name string, first bool, columns int) error {
 	if !t.header(true) {
 		return nil

@@ -26,7 +26,7 @@ func (t *text) append(dst, v []byte, first bool, columns int) ([]byte, error) {
 	}
 	switch raw := dst[at:]; {
 	case t.dialect.IsNull(raw, false):
-		// An escape before the first byte makes it a different text, unless the escaped byte has a meaning.
+		// An escape before the first byte makes the text differ from that for NULL, unless the escaped byte has a meaning of its own.
 		if len(v) == 0 || t.unescape == nil || t.special[v[0]] {
 			return dst, errNull
 		}
@@ -59,7 +59,7 @@ func (t *text) bare(v []byte, first bool, columns int) bool {
 	if len(v) == 0 && columns == 1 { // otherwise the line would be empty
 		return false
 	}
-	if string(v) == `\N` { // readers that detect the format take it for NULL
+	if string(v) == `\N` { // readers that detect the format take a bare \N for NULL
 		return false
 	}
 	return !t.dialect.IsNull(v, false) && !(first && (t.comments(v) || bytes.HasPrefix(v, bom))) && !t.trimmed(v)
