@@ -9,14 +9,14 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// strong has bytes that exports use between columns. weak has bytes that are also common within values: if each record has them equally often, that
-// is a reason to ask, but not enough to decide.
+// strong has bytes that exports use between columns. weak has bytes that are also common within values: if every record has the same number of them,
+// that is a reason to ask the user, but not enough to decide.
 const (
 	strong = ",\t;|\x01\x02\x1f^~"
 	weak   = ": /#@!$&*+=_-"
 )
 
-// headSize is the size of the beginning of a sample where candidates are looked for, and on which they are tried first.
+// headSize is the number of bytes at the beginning of a sample in which candidates are found, and on which they are tried first.
 const headSize = 64 << 10
 
 // separators returns the possible column separators of a sample.
@@ -78,7 +78,7 @@ func longSeparators(head []byte) []string {
 	return found[:min(len(found), 12)]
 }
 
-// inSeparator reports whether longer separators may contain a byte.
+// inSeparator reports whether a separator of several bytes may contain a byte.
 func inSeparator(c rune) bool {
 	return c > 0 && c < 0x7f && c != '\n' && c != '\r' && c != '"' && c != '\'' && c != '\\' && c != ' ' && c != '.' && c != '-' && c != ':' && c != '/' &&
 		!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z')
@@ -136,8 +136,8 @@ func (j *judge) quotes(given string) []byte {
 	return quotes
 }
 
-// candidates returns the ways of cutting that the sample suggests and that parse its beginning. nearest
-// is the one of the others that parses the most records.
+// candidates returns the ways of cutting that the sample suggests and that parse its beginning. nearest is, among the other ways, the one that parses the
+// most records.
 func (j *judge) candidates(g *Given) (found []*scan, nearest *scan) {
 	quotes, ends := j.quotes(g.quote()), j.recordEnds(g.recordSep())
 	for _, sep := range j.separators(g.fieldSep()) {
@@ -179,7 +179,8 @@ func (w *writer) has(sep, end string) bool {
 	return !w.lines || end == "" || end == "\n"
 }
 
-// read scans the whole sample with the candidates, and returns those that parse it. nearest is the one of the others that parses the most records.
+// read scans the whole sample with the candidates, and returns those that parse it. The second result is, among the other candidates and nearest, the one
+// that parses the most records.
 func (j *judge) read(heads []*scan, nearest *scan) ([]*scan, *scan) {
 	var whole []*scan
 	for _, s := range heads {

@@ -6,14 +6,14 @@ import (
 	"bulkload/internal/formats/celltype"
 )
 
-// cellTypes lists the types that a job file may give a column, the preferred ones first. It omits floating-point types, since their texts are not
-// restored exactly.
+// cellTypes lists the types that a draft job file may give a column, the preferred ones first. It omits floating-point types, because cells of these do
+// not restore a text exactly.
 func cellTypes() []celltype.Type {
 	return []celltype.Type{{Type: "int"}, {Type: "long"}, {Type: "decimal"}, {Type: "boolean"}, {Type: "date"}, {Type: "timestamp"},
 		{Type: "timestamp", Layout: "yyyy-MM-dd HH:mm:ss.SSS"}, {Type: "timestamp", Layout: "yyyy-MM-dd'T'HH:mm:ss"}}
 }
 
-// cellType holds the types whose cells restore each text of a column exactly.
+// cellType holds the types whose cells restore every text of a column exactly.
 type cellType struct {
 	left []typedCell
 	seen bool
@@ -51,7 +51,7 @@ func (c *cellType) narrow(v []byte) {
 	c.left = kept
 }
 
-// cellType returns the type that a job file gives the column, the zero value for text: only text can have empty values.
+// cellType returns the type that a draft job file gives the column. It is text, the zero value, if the column has empty values, which no other type has.
 func (c *Column) cellType() celltype.Type {
 	if c.Empty > 0 || len(c.cell.left) == 0 {
 		return celltype.Type{}

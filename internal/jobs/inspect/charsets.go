@@ -9,14 +9,15 @@ import (
 	"bulkload/internal/formats/charset"
 )
 
-// charsets is the detected character set of all texts.
+// charsets is the character set of all texts, as far as it could be detected.
 type charsets struct {
 	name   string   // "" for UTF-8 and ASCII
 	reason string   // evidence for it
 	others []string // other possible sets that nothing rules out
 }
 
-// Thresholds for detecting Chinese: a minimum of pairs, and percentages of leads that Korean does not have and of kana, which Japanese is full of.
+// Thresholds for detecting Chinese: a minimum number of pairs, a percentage of lead bytes that Korean does not have, and a percentage of kana, which are
+// frequent in Japanese.
 const (
 	enoughWide   = 32
 	chineseShare = 10
@@ -81,8 +82,8 @@ func textCharsets(data []byte, whole bool) charsets {
 	return c
 }
 
-// varied reports whether a text in UTF-8 has so many different characters that it cannot be in another set by chance: one pair of GB18030 in five is
-// valid UTF-8.
+// varied reports whether a text that is valid UTF-8 has so many different characters that it cannot be text of another set that is valid UTF-8 by chance.
+// One pair of GB18030 in five is.
 func varied(data []byte) bool {
 	const enough = 16 // bytes
 	seen, n := map[rune]bool{}, 0
@@ -111,8 +112,8 @@ func evenZeros(data []byte) bool {
 	return 100*min(n[0], n[1]) <= max(n[0], n[1]) && 3*max(n[0], n[1]) > len(data)
 }
 
-// chinese reports whether pairs of bytes are Chinese characters rather than Korean or Japanese ones, which have the same form: leads of EUC-KR's
-// syllables end at C8, and kana have the leads A4 and A5.
+// chinese reports whether pairs of bytes are Chinese characters rather than Korean or Japanese ones, which have the same form. It uses that lead bytes of
+// Korean syllables are at most C8, and that those of kana are A4 and A5.
 func chinese(data []byte) bool {
 	pairs, high, kana := 0, 0, 0
 	for i := 0; i+1 < len(data); i++ {

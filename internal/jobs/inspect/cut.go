@@ -13,7 +13,7 @@ type field struct {
 	rewritten bool // it has escapes or doubled quotes
 }
 
-// cutter cuts text into records, independently of the scanner that jobs use: the results of both are compared. Text is UTF-8.
+// cutter cuts text, which must be UTF-8, into records. It is independent of the scanner that jobs use, so the results of both can be compared.
 type cutter struct {
 	dialect  *dialect.Dialect
 	unescape *dialect.Unescaper
@@ -53,7 +53,7 @@ const (
 	recordBad
 )
 
-// next cuts the record that begins at the given offset. last is true if the text ends with it. next is the offset of the next record, or of the
+// next cuts the record that begins at the given offset. last means that the text is complete. The result is the offset of the next record, or of the
 // invalid byte of a bad record.
 func (c *cutter) next(text []byte, at int, last bool) (next, outcome int) {
 	c.fields, c.crlf = c.fields[:0], false

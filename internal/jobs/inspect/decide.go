@@ -17,13 +17,13 @@ type reading struct {
 	sum     uint64 // checksum of its values
 }
 
-// How many matches cannot be a coincidence: values of a column with one type, and valid escapes and quotes.
+// The numbers of matches from which on a coincidence is ruled out: values of a column that have one type, and valid escapes and quotes.
 const (
 	enoughTyped = 5
 	enoughSigns = 8
 )
 
-// readings returns the readings of one way of cutting: with and without header, and for each possible text of NULL.
+// readings returns the readings of one way of cutting: one for each possible header setting and each possible way of writing NULL.
 func (s *scan) readings(g *Given, more []string) []*reading {
 	var all []*reading
 	headers := s.headers()
@@ -47,7 +47,7 @@ func (s *scan) readings(g *Given, more []string) []*reading {
 	return all
 }
 
-// headers returns the possible header settings, as far as the writer and the values do not decide.
+// headers returns the header settings that neither the writer nor the values rule out.
 func (s *scan) headers() []dialect.Header {
 	yes, no, same, filled := 0, 0, true, 0
 	enough := enoughTyped
@@ -117,7 +117,7 @@ func (s *scan) nameable() bool {
 	return true
 }
 
-// names reports whether there is evidence that the first record of a file is names, and evidence that it is not.
+// names reports whether there is evidence that the first record of a file consists of names, and whether there is evidence against that.
 func (f *fileScan) names(enough int) (yes, no bool) {
 	typed := 0
 	for k, name := range f.first {
@@ -161,7 +161,7 @@ func (s *scan) nulls(cols []stat, more []string) []null {
 		return more[i-len(tokens)]
 	}
 	shown, quoted, seen := map[string]bool{}, false, map[string]bool{}
-	both := map[string]bool{} // occurs with and without quotes in a column
+	both := map[string]bool{} // texts that a column has both with and without quotes
 	plain, inQuotes := 0, 0
 	for i := range cols {
 		c := &cols[i]
@@ -183,7 +183,7 @@ func (s *scan) nulls(cols []stat, more []string) []null {
 		}
 	}
 	if len(shown) == 1 && s.w.free && s.rawN >= enoughTyped {
-		shown[`\N`] = true // another word in numbers does not make texts of so many
+		shown[`\N`] = true // so many of them are NULL, even if a column of numbers has another word for NULL
 	}
 	own := s.w.null
 	may := func(t string) bool { return s.w.free || t == own && !s.w.noNull }
@@ -218,7 +218,7 @@ func (s *scan) nulls(cols []stat, more []string) []null {
 		} else {
 			add(false, own)
 		}
-		if !s.w.free || own != "" && seen[own] && s.w.escapes { // the writer would have escaped an equal text
+		if !s.w.free || own != "" && seen[own] && s.w.escapes { // own is NULL: the writer would have escaped a text like it
 			break
 		}
 		for _, t := range tokens[:4] {

@@ -48,7 +48,7 @@ func (r *Report) finish() {
 	}
 }
 
-// noteText notes what the sample of text does not decide for the rest of the input, and texts that were not taken for NULL.
+// noteText adds notes about questions that the sample of text leaves open for the rest of the input, and about texts that were not taken for NULL.
 func (r *Report) noteText() {
 	d, s := &r.reading.dialect, r.reading.scan
 	if !r.Sample.Whole {
@@ -84,13 +84,13 @@ func quotedText(text string, quoted bool) string {
 	return text
 }
 
-// Doubtful reports whether a person has to decide something. Unreadable reports whether a job would refuse some input, or whether there is none.
+// Doubtful reports whether a person has to decide something.
 func (r *Report) Doubtful() bool { return len(r.Doubts) > 0 }
 
-// Unreadable is described at Doubtful.
+// Unreadable reports whether a job would refuse some input, or whether there is no readable file at all.
 func (r *Report) Unreadable() bool { return len(r.Refused) > 0 || len(r.Files) == 0 }
 
-// share describes the share of distinct values.
+// share describes the share of distinct values among the values of the key.
 func (k *Key) share() string {
 	if k.Distinct == k.Rows {
 		return fmt.Sprintf("all %s differ", setting.Count(k.Rows, "row"))

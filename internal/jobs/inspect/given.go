@@ -7,10 +7,10 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// Given holds the configured settings of a job that concern text. Other settings are detected.
+// Given holds the configured settings that concern text. All other such settings are detected.
 type Given struct {
 	spec spec.Spec
-	text *dialect.Dialect // dialect of a job with only these settings, nil for a plain one
+	text *dialect.Dialect // the dialect that a job with only these settings would have; nil for csv and dumps with their defaults
 }
 
 // NewGiven checks settings.

@@ -10,8 +10,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Job returns a draft of a job file, whose comments give the evidence for each guess. Table and key are left to be filled in. It is nil if there is a
-// doubt, if a job would refuse an input, or if there is nothing to read.
+// Job returns a draft of a job file, whose comments give the evidence for each guess. The user has to fill in the table and the key. It is nil if there
+// is a doubt, if a job would refuse an input, or if there is nothing to read.
 func (r *Report) Job() []byte {
 	if r.Doubtful() || r.Unreadable() || r.Format == "" || r.Sample.Files == 0 || len(r.Columns) == 0 {
 		return nil

@@ -36,7 +36,7 @@ func (f *fileScan) repeatsFirst(c *cutter, data []byte, at int) bool {
 	return true
 }
 
-// checkRowNumber checks whether the first column has the row numbers.
+// checkRowNumber records whether the first column still has the row numbers, from 0 or 1; v is its value in the current record.
 func (f *fileScan) checkRowNumber(v []byte) {
 	n := int64(f.records - 2) // the number of the first row is 0
 	if f.records == 2 {
@@ -49,7 +49,7 @@ func (f *fileScan) checkRowNumber(v []byte) {
 	f.counted = f.counted && string(v) == strconv.FormatInt(n, 10)
 }
 
-// concatenated returns the doubt about files that are concatenations of several: a job would read headers or byte order marks as rows.
+// concatenated returns a doubt if a file is a concatenation of several, nil otherwise: a job would read headers or byte order marks as rows.
 func (r *reading) concatenated(paths []text) *Doubt {
 	for i := range r.scan.files {
 		f, what := &r.scan.files[i], "the header is repeated"
@@ -68,7 +68,7 @@ func (r *reading) concatenated(paths []text) *Doubt {
 	return nil
 }
 
-// noFirstName reports whether the first value of every first record is empty: in a header, the column of R's row names or pandas' index.
+// noFirstName reports whether the first value of every first record is empty. In a header, that is the column of R's row names or pandas' index.
 func (s *scan) noFirstName() bool {
 	for i := range s.files {
 		if f := &s.files[i]; f.records > 0 && (len(f.first) < 2 || len(f.first[0]) > 0) {

@@ -53,7 +53,7 @@ func (j *judge) judge(g *Given) *verdict {
 	return v
 }
 
-// preamble looks for a header after lines that are not records, or that only look like records: that is a doubt.
+// preamble looks for a header after lines that are not records. If these lines look like records, that is a doubt.
 func (j *judge) preamble(g *Given, v *verdict) *verdict {
 	typed := 0
 	defer func() { j.only, j.skip = nil, 0 }()
@@ -85,7 +85,7 @@ func (j *judge) preamble(g *Given, v *verdict) *verdict {
 	return v
 }
 
-// headed reports whether the first records are names, according to the types of the following values.
+// headed reports whether the types of the following values show that the first records are names.
 func (s *scan) headed() bool {
 	return s.w.header && slices.Equal(s.headers(), []dialect.Header{dialect.HeaderYes}) && slices.ContainsFunc(s.columns(dialect.HeaderYes), func(c stat) bool { return c.typ.class() != 0 && c.typed >= enoughSigns })
 }
@@ -136,7 +136,7 @@ func (j *judge) try(g *Given) *verdict {
 	return v
 }
 
-// choose returns the remaining reading, or those that the sample does not decide between.
+// choose returns the only reading that is left, or all readings between which the sample does not decide.
 func (j *judge) choose(g *Given, scans []*scan) *verdict {
 	var lawful, all []*reading
 	for _, s := range scans {
@@ -174,7 +174,7 @@ func (j *judge) choose(g *Given, scans []*scan) *verdict {
 	return v
 }
 
-// groups returns one of the readings with the same values: the one whose settings are nearest to a preset's.
+// groups returns one reading for each group of readings with the same values: the one whose settings are nearest to a preset.
 func (j *judge) groups(all []*reading) []*reading {
 	seed := maphash.MakeSeed()
 	sums := map[string]uint64{}

@@ -118,7 +118,8 @@ func (r *Report) verdict(j *judge, v *verdict, charset string) {
 	r.Doubts = append(r.Doubts, d)
 }
 
-// headerDoubt reports the doubt whether the first records are names. Of the readings it keeps those with the same answer as the first.
+// headerDoubt adds a doubt to the report if readings disagree on whether the first records are names, and returns whether it did. Of the readings, it
+// keeps those that agree with the first one.
 func (r *Report) headerDoubt(j *judge, v *verdict) bool {
 	if !slices.Contains(differingSettings(v.others), "header") || slices.Contains(differingSettings(v.others), "skip_lines") {
 		return false
@@ -171,7 +172,7 @@ func differingSettings(all []*reading) []string {
 	return fields
 }
 
-// check reads the sample with the scanner that jobs use, which must return the same values.
+// check reads the sample with the scanner that jobs use. It returns an error if that does not give the same values.
 func (j *judge) check(r *reading) error {
 	plain := r.dialect
 	plain.Charset = "" // the text is UTF-8 now

@@ -43,7 +43,7 @@ func (r *Report) lookTyped(ctx context.Context, heads []*source.Head, chosen []i
 }
 
 // sampleRows reads the rows of one file, up to share bytes; ended reports whether
-// these are all rows.
+// these are all rows of the file.
 func (r *Report) sampleRows(ctx context.Context, p *profile, f *File, h *source.Head, share int64, resolve source.Resolve, so source.Options) (ended bool, err error) {
 	in, err := source.Open(ctx, resolve, []string{f.Path}, so)
 	if err != nil {
@@ -90,7 +90,7 @@ const (
 	maxNestings = 200 // inspected values of each nested column
 )
 
-// within adds the paths into a nested column to the columns.
+// within adds a column for each path into a nested column.
 func (r *Report) within(p *profile, h *source.Head, column string, v []byte) {
 	if p.nestings == nil {
 		p.nestings = map[string]int{}

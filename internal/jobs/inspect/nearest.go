@@ -22,13 +22,13 @@ type Settings struct {
 	spec     spec.Spec
 }
 
-// Nearest returns the preset that differs in the fewest settings, with these settings. Among equal ones the dialect's own name is preferred. The
-// result is never nil: any detected dialect can be expressed.
+// Nearest returns the preset that differs from a dialect in the fewest settings, together with these settings. Among presets that are equally near, the
+// one with the dialect's own name is preferred. The result is never nil, because every detected dialect can be expressed in this way.
 func Nearest(d *dialect.Dialect) *Settings {
 	var best *Settings
 	if d.Doubled && d.RecordSep == "\n" && d.Name != dialect.Pandas {
 		lines := *d
-		lines.RecordSep = "" // its writer leaves no unquoted CR
+		lines.RecordSep = "" // lines may end with LF or CR LF: a writer of CSV quotes values with a CR
 		d = &lines
 	}
 	names := dialect.Separated()
@@ -37,7 +37,7 @@ func Nearest(d *dialect.Dialect) *Settings {
 	}
 	for _, name := range names {
 		if d.Name == dialect.Excel && name != dialect.Excel || name == dialect.Excel && d.Name != dialect.Excel {
-			continue // Excel takes its separator from the file
+			continue // the preset for Excel takes its separator from the file
 		}
 		if s := asPreset(name, d); s != nil && (best == nil || len(s.Settings) < len(best.Settings)) {
 			best = s
@@ -49,7 +49,7 @@ func Nearest(d *dialect.Dialect) *Settings {
 	return best
 }
 
-// asPreset returns a dialect as a preset with settings, nil if that is not possible.
+// asPreset describes a dialect by the preset with a name and the settings that differ. It returns nil if that is not possible.
 func asPreset(name string, d *dialect.Dialect) *Settings {
 	p, err := dialect.Preset(name)
 	if err != nil {

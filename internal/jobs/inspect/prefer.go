@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// prefer drops readings if others explain the sample better.
+// prefer drops readings if others explain the sample better. Each rule reports whether r is to be dropped in favour of better. The comment on a rule
+// describes the coincidence that it counts.
 func (j *judge) prefer(all []*reading) []*reading {
 	csv := j.csv()
 	for _, rule := range []func(r, better *reading) bool{lineEnds, longEnds, longSeps, byEscapes, byName,
@@ -26,13 +27,13 @@ func (j *judge) csv() bool {
 	return len(j.texts) > 0 && !slices.ContainsFunc(j.texts, func(t text) bool { return !t.csv })
 }
 
-// byName: a file with the name of a CSV file, where no backslash contradicts that, is written as CSV.
+// byName prefers CSV for a file with the name of a CSV file, unless backslashes contradict that.
 func byName(r, better *reading) bool {
 	n, _ := r.scan.escaped()
 	return r.scan.csv && !r.scan.w.quoted && n == 0 && r.scan.rawN == 0 && better.scan.w.doubled && r.dialect.FieldSep == better.dialect.FieldSep
 }
 
-// lineEnds: either every value of the last column ends with CR, or the CR belongs to the line ends. An exporter does not mix LF and CR LF.
+// lineEnds decides whether every value of the last column ends with CR, or the CR belongs to the line ends. An exporter does not mix LF and CR LF.
 func lineEnds(r, better *reading) bool {
 	a, b := r.scan, better.scan
 	if a.dialect.FieldSep != b.dialect.FieldSep {
@@ -44,7 +45,7 @@ func lineEnds(r, better *reading) bool {
 	return a.dialect.RecordSep == "" && b.dialect.RecordSep == "\n" && (a.crlf == 0 || a.lf > 0 && a.crlf > 0 && !a.w.noCR && a.w.what == b.w.what)
 }
 
-// longEnds: either all values of the last column end with the same bytes, or these belong to the record separator.
+// longEnds decides whether all values of the last column end with the same bytes by chance, or these bytes belong to the record separator.
 func longEnds(r, better *reading) bool {
 	more, ok := strings.CutSuffix(better.dialect.RecordSep, "\n")
 	if !ok || more == "" || r.dialect.RecordSep != "\n" || !bytes.HasSuffix(r.scan.suffix, []byte(more)) {
@@ -53,7 +54,8 @@ func longEnds(r, better *reading) bool {
 	return len(more) > 1 && r.scan.records > 1 || r.scan.records >= enoughSigns
 }
 
-// longSeps: either all values begin or end with the same bytes, or every second column has the same bytes, or these belong to the separator.
+// longSeps decides whether all values begin or end with the same bytes by chance, or every second column has the same bytes by chance, or these bytes
+// belong to the separator.
 func longSeps(r, better *reading) bool {
 	short, long := r.dialect.FieldSep, better.dialect.FieldSep
 	times := strings.Count(long, short)
@@ -63,7 +65,7 @@ func longSeps(r, better *reading) bool {
 	return r.scan.width == (better.scan.width-1)*times+1 && (times == 1 || better.scan.width > 2)
 }
 
-// byEscapes: all backslashes match an exporter's escapes, by chance or because it wrote them.
+// byEscapes decides whether all backslashes match an exporter's escapes by chance, or because that exporter wrote them.
 func byEscapes(r, better *reading) bool {
 	if r.scan.w.escapes || !better.scan.w.escapes || r.dialect.FieldSep != better.dialect.FieldSep {
 		return false
@@ -82,8 +84,8 @@ func (s *scan) escaped() (n, kinds int) {
 	return n, kinds
 }
 
-// byQuotes: all quotes are consistent, by chance or because they are quotes: whole columns of text are quoted, or quotes within values are doubled. A
-// file with the name of a CSV file has quotes.
+// byQuotes decides whether all quotes are consistent by chance, or because they enclose values: whole columns of text are quoted, or quotes within values
+// are doubled. In a file with the name of a CSV file, they always enclose values.
 func byQuotes(r, better *reading, csv bool) bool {
 	if r.scan.w.quoted || !better.scan.w.quoted || better.scan.w.lenient || r.dialect.FieldSep != better.dialect.FieldSep || better.scan.quotes == 0 {
 		return false
@@ -104,18 +106,18 @@ func byQuotes(r, better *reading, csv bool) bool {
 	})
 }
 
-// strictQuotes: all quotes within values are doubled or escaped, by chance or because the writer did so.
+// strictQuotes decides whether all quotes within values are doubled or escaped by chance, or because the writer always does so.
 func strictQuotes(r, better *reading) bool {
 	n, _ := better.scan.escaped()
 	return r.scan.w.lenient && better.scan.w.quoted && !better.scan.w.lenient && r.dialect.FieldSep == better.dialect.FieldSep && max(n, better.scan.doubled) >= enoughSigns
 }
 
-// byTypes: columns have values of one type, by chance or because they are columns.
+// byTypes prefers a separator that gives columns with values of one type, if the other separator gives none.
 func byTypes(r, better *reading) bool {
 	return r.dialect.FieldSep != better.dialect.FieldSep && r.typed() == 0 && better.typed() > 0
 }
 
-// typed returns the number of columns with a type.
+// typed returns the number of columns with enough values that all have one type.
 func (r *reading) typed() (n int) {
 	for i := range r.cols {
 		if c := &r.cols[i]; c.typ.class() != 0 && c.typed >= enoughSigns {

@@ -48,7 +48,7 @@ func (p *profile) places(names []string) []int {
 		places[i] = at
 	}
 	if len(p.columns) > p.width {
-		p.width, p.sums, p.kept = len(p.columns), nil, 0 // earlier rows lack a column
+		p.width, p.sums, p.kept = len(p.columns), nil, 0 // the rows kept so far lack the new columns
 	}
 	return places
 }
@@ -169,8 +169,8 @@ func (p *profile) nulls(a, b int) (n int64) {
 	return n
 }
 
-// keys returns the columns, and the pairs of columns that are not keys themselves, with a different value in each row; if there are none, the best
-// ones.
+// keys returns the columns with a different value in each row, and the pairs of other columns with a different pair of values in each row. If there are
+// none, it returns the ones that come closest.
 func (p *profile) keys() []Key {
 	if p.kept < 2 {
 		return nil

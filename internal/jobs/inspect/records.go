@@ -18,7 +18,7 @@ func (r *recordAt) null(k int) bool {
 	return r.cutter.dialect.IsNull(r.data[f.from:f.to], f.quoted)
 }
 
-// records iterates over the records of a text in a reading, without its header.
+// records iterates over the records of the i-th text in a reading, without its header.
 func (j *judge) records(r *reading, i int) func(yield func(*recordAt) bool) {
 	return func(yield func(*recordAt) bool) {
 		t := &j.texts[i]

@@ -8,7 +8,7 @@ type Report struct {
 	Inputs  []string  `json:"inputs"`            // as they were given
 	Format  string    `json:"format,omitempty"`  // text, json, avro or parquet; empty: nothing is readable, or there are several
 	Dialect *Settings `json:"dialect,omitempty"` // of text, if there is no doubt
-	Writer  string    `json:"writer,omitempty"`  // first of the writers that match the text
+	Writer  string    `json:"writer,omitempty"`  // the first writer that matches the text
 	Charset string    `json:"charset,omitempty"` // of text
 	Reason  string    `json:"charset_reason,omitempty"`
 	Files   []File    `json:"files"`              // readable files
@@ -41,7 +41,7 @@ type File struct {
 	Whole       bool              `json:"whole"`         // the sample is the whole file
 	Rows        int64             `json:"rows"`          // in the sample
 	Partitions  map[string]string `json:"partitions,omitempty"`
-	Lacks       []string          `json:"lacks,omitempty"` // columns that other files have
+	Lacks       []string          `json:"lacks,omitempty"` // columns that other files have and this one does not
 }
 
 // Refusal is an unreadable input, and the reason.

@@ -30,11 +30,11 @@ const (
 	defaultSample = 16 << 20
 	maxSample     = 1 << 30
 	defaultMemory = 256 << 20
-	minShare      = 64 << 10 // minimum bytes read of a file: if there are more files than that allows, some are only listed
+	minShare      = 64 << 10 // minimum bytes read of a file: if the sample does not suffice for all files, some are only listed
 )
 
-// Run inspects inputs: files, directories or patterns. The settings of s constrain the result; its inputs are ignored. Unreadable inputs are in the
-// report; an error is about the settings or the file system.
+// Run inspects inputs: files, directories or patterns. The settings of s constrain the result, but its inputs are ignored. The report lists unreadable
+// inputs. An error means that the settings are wrong or that the file system failed.
 func Run(ctx context.Context, resolve source.Resolve, inputs []string, s spec.Spec, o Options) (*Report, error) {
 	o.Sample = min(cmp.Or(o.Sample, defaultSample), maxSample)
 	o.Memory = cmp.Or(o.Memory, defaultMemory)
@@ -47,7 +47,7 @@ func Run(ctx context.Context, resolve source.Resolve, inputs []string, s spec.Sp
 	}
 	r := &Report{Schema: 1, Inputs: slices.Clone(inputs), Files: []File{}, ignore: s.Extra == string(source.ExtraIgnore)}
 	so := source.Options{AllowEmpty: true, Partitions: s.Partitions, Where: s.Where, Memory: o.Memory, Extra: source.Extra(s.Extra)}
-	if !source.Format(s.Format).Traits().Text { // the dialect of text is detected
+	if !source.Format(s.Format).Traits().Text { // text is validated without its format, because its dialect is detected later
 		so.Format = source.Format(s.Format)
 	}
 	if err := so.Validate(); err != nil {

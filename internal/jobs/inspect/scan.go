@@ -91,7 +91,7 @@ type fileScan struct {
 	cols       []stat // of the other records
 	records    int    // including the first
 	counted    bool   // the first column has the row numbers, from 0 or 1
-	fromOne    bool   // from 1
+	fromOne    bool   // these begin at 1
 	again      *Place // where the first record is repeated
 	mark       *Place // a byte order mark before a record that is not the first
 }
@@ -106,14 +106,14 @@ type scan struct {
 	records, crlf, lf int
 	escapes           [256]int // number of escapes, by the byte that follows
 	quotes, doubled   int      // values in quotes, and how many of them have doubled quotes
-	rawN              int      // bare \N
+	rawN              int      // number of values \N without quotes
 	suffix            []byte   // common suffix of all records before the record separator
 	csv               bool     // all files have names of CSV files
 	lawful            bool     // the writer would have written these bytes
 	bad               *Place   // the first fault, if any
 }
 
-// judge has the texts, and the settings that are the same for all readings.
+// judge determines the format of texts. It has the texts, and the settings that are the same for all readings.
 type judge struct {
 	texts []text
 	more  []string // configured texts of NULL

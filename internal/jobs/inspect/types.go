@@ -23,7 +23,7 @@ const (
 	TypeUnknown   Type = "unknown" // there are no values
 )
 
-// class groups types that may occur in one column; 0 is text, which is no evidence.
+// class returns a number that is the same for types that may occur in one column. It is 0 for text, which is no evidence of anything.
 func (t Type) class() int {
 	switch t {
 	case TypeInt, TypeLong, TypeDecimal, TypeDouble:

@@ -13,26 +13,26 @@ type writer struct {
 	what   string // name in messages
 	preset string // dialect with its defaults
 
-	quoted     bool // values are quoted, all or where they need it
+	quoted     bool // values are quoted: all of them, or those that need quotes
 	doubled    bool // a quote within quotes is doubled
-	lenient    bool // or written unchanged
+	lenient    bool // a quote within quotes is written unchanged
 	whole      bool // a column is quoted in all records, except for NULL, or in none
 	escapes    bool // it escapes with a backslash
 	quotedOnly bool // it escapes only within quotes
 	letters    dialect.Map
 	// must are bytes that are always escaped, in addition to the escape character.
 	must string
-	// mustSep: the separator, or the first byte of a longer one, is escaped outside quotes; mustEnd: likewise the record separator; mustQuote: the
-	// quote.
+	// mustSep means that the separator, or the first byte of a longer one, is always escaped outside quotes; mustEnd means the same for the record
+	// separator, and mustQuote for the quote.
 	mustSep, mustEnd, mustQuote bool
 	may                         string // bytes that are sometimes escaped
 	noCR                        bool   // values with a CR are quoted
 
 	seps   string // the separators that it supports; empty: any
 	header bool   // its first record may be a header
-	named  bool   // and always is
+	named  bool   // its first record is always a header
 	null   string // text for NULL
-	free   bool   // or any other text for NULL
+	free   bool   // users can choose any other text for NULL
 	lines  bool   // records end only with LF or CR LF
 	ends   string // the only record separator; empty: any
 	noNull bool   // it has no NULL, unless free is set
@@ -71,7 +71,7 @@ func (w *writer) dialect(sep, end string, quote byte) dialect.Dialect {
 	return d
 }
 
-// laws define how the writer writes each byte of a value: as the given letter after the escape, or if it is 0, unchanged.
+// laws define how a writer writes each byte of a value: as an escape followed by the given letter, or unchanged if the letter is 0.
 type laws struct {
 	outside, within [256]byte // escapes that are required outside and within quotes
 	may             [256]bool
@@ -128,8 +128,8 @@ func (w *writer) laws(d *dialect.Dialect) *laws {
 	return l
 }
 
-// allow reports whether the writer would have written the bytes of a field, which is not its text for NULL. It counts the escapes by the byte that
-// follows.
+// allow reports whether the writer would have written the bytes of a field that is not its text for NULL. In seen, it counts the escapes by the byte
+// that follows them.
 func (l *laws) allow(raw []byte, quoted bool, seen *[256]int) bool {
 	if !quoted && l.noCR && bytes.IndexByte(raw, '\r') >= 0 {
 		return false
