@@ -103,6 +103,20 @@ func TestTypes(t *testing.T) {
 	}
 }
 
+// TestEmptyFirst exports empty values before any other value of a region: they are not NULL.
+func TestEmptyFirst(t *testing.T) {
+	snap := labCells(t, []hfile.Cell{put("a", "f:note", ""), put("b", "f:note", ""), put("c", "f:note", "x"), put("d", "f:note", "")})
+	s := spec.Spec{Columns: []string{"note"}, Empty: "store"}
+	for _, format := range []Format{JSONL, Parquet} {
+		s.Format = map[Format]string{JSONL: "json", Parquet: "parquet"}[format]
+		fsys, _ := exported(t, snap, Options{Format: format, Job: resolve(t, s)})
+		rows, err := readBack(t, fsys, "/out", source.Options{Columns: s.Columns})
+		if want := "[map[note:] map[note:] map[note:x] map[note:]]"; err != nil || fmt.Sprint(rows) != want {
+			t.Errorf("%s: %v, %v", format, rows, err)
+		}
+	}
+}
+
 // TestCells checks exports without a job, to the byte.
 func TestCells(t *testing.T) {
 	cells := []hfile.Cell{put("a\x00", "f:q", "1,2"), put("a\x00", "f:\xfe", "\xff"), put("b", "f:q", ""), put("b", "g:x\\y", "t\"\\N"), put("c", "g:z", "zz")}

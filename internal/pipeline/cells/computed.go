@@ -50,14 +50,7 @@ func (p *Plan) computedSlots() (list []*computed, err error) {
 // of returns the fields of a record, nil for NULL.
 func (c *computed) of(b *source.Batch, row int) [][]byte {
 	for i, column := range c.columns {
-		switch text := b.Field(row, column); {
-		case b.Null(row, column):
-			c.fields[i] = nil
-		case text == nil:
-			c.fields[i] = []byte{}
-		default:
-			c.fields[i] = text
-		}
+		c.fields[i] = b.Field(row, column)
 	}
 	return c.fields
 }

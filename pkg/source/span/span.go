@@ -14,10 +14,13 @@ func Null() Span { return Span{Off: math.MaxUint32} }
 // IsNull reports whether the span is NULL.
 func (s Span) IsNull() bool { return s.Off == math.MaxUint32 }
 
-// Of returns the value in data, which is not copied. It is nil for [Null].
+// Of returns the value in data, which is not copied. It is nil for [Null], and for nothing else.
 func (s Span) Of(data []byte) []byte {
-	if s.IsNull() {
+	switch {
+	case s.IsNull():
 		return nil
+	case data == nil: // its slices are nil too
+		return []byte{}
 	}
 	return data[s.Off : s.Off+s.Len : s.Off+s.Len]
 }
