@@ -93,7 +93,7 @@ func (o *inspectOptions) run(cmd *cobra.Command, g *globals, paths []string) err
 		return err
 	}
 	if o.profile && r.Job() != nil {
-		if err := o.add(cmd.Context(), env, r, given.BadRecords); err != nil {
+		if err := o.add(cmd.Context(), env, r); err != nil {
 			return err
 		}
 	}

@@ -86,12 +86,11 @@ func (o *inspectOptions) read(ctx context.Context, env *cluster.Env, job spec.Jo
 }
 
 // add profiles the inspected input, with the job file that was generated for it.
-func (o *inspectOptions) add(ctx context.Context, env *cluster.Env, r *inspect.Report, badRecords string) error {
+func (o *inspectOptions) add(ctx context.Context, env *cluster.Env, r *inspect.Report) error {
 	s, err := spec.ParseSpec("the job file", r.Job())
 	if err != nil {
 		return err
 	}
-	s.BadRecords = badRecords
 	job, err := s.ResolveTable()
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
 )
 
 // Job returns a draft of a job file, whose comments give the evidence for each guess. The user has to fill in the table and the key. It is nil if there
@@ -37,6 +38,7 @@ func (r *Report) Job() []byte {
 	} else {
 		line("format: %s", r.Format)
 	}
+	r.jobGiven(line)
 	r.jobColumns(line)
 	if r.Expect != nil {
 		line("")
@@ -102,13 +104,36 @@ func (r *Report) jobText(line func(string, ...any)) {
 	}
 }
 
+// jobGiven writes the given settings that choose what is read: without them a job would read other records.
+func (r *Report) jobGiven(line func(string, ...any)) {
+	for _, field := range []string{"partitions", "where"} {
+		var texts []string
+		for _, text := range r.given.Texts(field) {
+			texts = append(texts, scalar(text))
+		}
+		if len(texts) > 0 {
+			line("%s: [%s]", field, strings.Join(texts, ", "))
+		}
+	}
+	if r.given.BadRecords != "" {
+		line("bad_records: %s", r.given.BadRecords)
+	}
+}
+
 func (r *Report) jobColumns(line func(string, ...any)) {
 	line("")
-	if r.extra {
+	switch {
+	case r.given.Missing != "":
+		line("missing: %s", scalar(r.given.Missing))
+	case r.extra:
 		line("missing: 'null'   # the files do not all have the same columns")
 	}
-	if r.ignore && r.traits().Named && !r.traits().Open {
+	switch {
+	case r.given.Extra == "" || r.traits().Open:
+	case r.given.Extra == string(source.ExtraIgnore) && r.traits().Named:
 		line("extra: ignore   # columns whose type has no text are left out")
+	default:
+		line("extra: %s", r.given.Extra)
 	}
 	switch {
 	case r.Format == "text" && r.unnamed:

@@ -1,6 +1,9 @@
 package inspect
 
-import profiles "bulkload/internal/formats/profile"
+import (
+	profiles "bulkload/internal/formats/profile"
+	"bulkload/internal/model/spec"
+)
 
 // Report is the result of an inspection. Its JSON form is stable: fields may be added, but none changes within a schema version.
 type Report struct {
@@ -25,10 +28,10 @@ type Report struct {
 	Expect  []byte            `json:"-"`                 // the section expect of the job file; nil: none
 
 	reading *reading
-	names   []string // of text without header
-	unnamed bool     // the first name is missing in the header
-	extra   bool     // files have different columns
-	ignore  bool     // columns whose type has no text form are left out
+	names   []string  // of text without header
+	unnamed bool      // the first name is missing in the header
+	extra   bool      // files have different columns
+	given   spec.Spec // settings that were given
 }
 
 // File is a readable file.
