@@ -26,6 +26,12 @@ const (
 // readings returns the readings of one way of cutting: one for each possible header setting and each possible way of writing NULL.
 func (s *scan) readings(g *Given, more []string) []*reading {
 	var all []*reading
+	end := s.dialect.RecordSep
+	if end == "" && s.dialect.QuotedOnly { // a job file has CR LF for these dialects, or LF
+		if end = "\r\n"; s.lf > 0 {
+			return nil
+		}
+	}
 	headers := s.headers()
 	if h := g.spec.Header; h == "match" {
 		headers = []dialect.Header{dialect.HeaderYes}
@@ -40,7 +46,7 @@ func (s *scan) readings(g *Given, more []string) []*reading {
 		}
 		for _, n := range nulls {
 			d := s.dialect
-			d.Header, d.Null, d.NullQuoted = h, n.texts, n.quoted
+			d.RecordSep, d.Header, d.Null, d.NullQuoted = end, h, n.texts, n.quoted
 			all = append(all, &reading{scan: s, dialect: d, cols: cols})
 		}
 	}

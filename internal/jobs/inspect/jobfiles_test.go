@@ -16,6 +16,7 @@ import (
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/filecheck"
 	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -189,6 +190,31 @@ func TestSmallFiles(t *testing.T) {
 			}
 			builds(t, r, job)
 		})
+	}
+}
+
+// TestLinesOfWindows checks text whose records end with CR LF, with any separator: as CSV, and with escapes that only Spark writes. A sample gives the
+// same job file as the whole.
+func TestLinesOfWindows(t *testing.T) {
+	for _, name := range []string{"x.csv", "x.txt"} {
+		for _, sep := range []string{",", ";", "|", "\t", "~", "@|@"} {
+			for _, value := range []string{"x", `"a \"b\" c"`} {
+				var text strings.Builder
+				text.WriteString("id" + sep + "v\r\n")
+				for i := range 1_000 {
+					fmt.Fprintf(&text, "%d%s%s\r\n", i, sep, value)
+				}
+				path := filepath.Join(t.TempDir(), name)
+				testcheck.Must(t, os.WriteFile(path, []byte(text.String()), 0o600))
+				for _, sample := range []int64{0, 4 << 10} {
+					r := look(t, path, spec.Spec{}, inspect.Options{Sample: sample})
+					rows, err := readJob(t, r.Job(), nil)
+					if err != nil || len(rows) != 1_000 || rows[7]["id"] != "7" || rows[7]["v"] != strings.NewReplacer(`\"`, `"`, `"a`, "a", `c"`, "c").Replace(value) {
+						t.Errorf("%s with %q, %s, sample %d: %d rows, %v, %+v\n%s", name, sep, value, sample, len(rows), err, r.Doubts, r.Job())
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -161,7 +161,7 @@ func differingSettings(all []*reading) []string {
 		for _, f := range []struct {
 			name    string
 			differs bool
-		}{{"field_sep", a.FieldSep != b.FieldSep}, {"record_sep", a.RecordSep != b.RecordSep}, {"quote", a.Quote != b.Quote},
+		}{{"field_sep", a.FieldSep != b.FieldSep}, {"record_sep", cmp.Or(a.RecordSep, "\r\n") != cmp.Or(b.RecordSep, "\r\n")}, {"quote", a.Quote != b.Quote},
 			{"quotes", a.Lenient != b.Lenient}, {"escape", a.Escape != b.Escape || a.QuotedOnly != b.QuotedOnly}, {"escape_map", a.Escape == b.Escape && a.Map != b.Map},
 			{"null_value", !slices.Equal(a.Null, b.Null)}, {"null_quoted", a.NullQuoted != b.NullQuoted}, {"header", a.Header != b.Header}, {"skip_lines", a.SkipLines != b.SkipLines}} {
 			if f.differs && !slices.Contains(fields, f.name) {
