@@ -147,6 +147,10 @@ func TestSmallFiles(t *testing.T) {
 		{name: "together.txt", text: "id,v\n1,a\n2,c\n3,a\n4,c\nid,v\n5,b\n6,b\n7,b\n8,b\n9,b\n", doubt: "inputs", says: "the header is repeated"},
 		{name: "marks.csv", text: "\ufeffid,v\n1,a\n2,c\n\ufeffid,v\n3,b\n", doubt: "inputs", says: "a byte order mark before a record"},
 		{name: "mark.csv", text: "id,v\n1,a\n\ufeff2,c\n3,b\n", doubt: "inputs", says: "a byte order mark before a record"},
+		{name: "title.csv", text: "title line\nid,a\n1,x\n2,y\n3,x\n4,y\n5,x\n6,y\n7,x\n8,y\n",
+			rows: "a=x id=1|a=y id=2|a=x id=3|a=y id=4|a=x id=5|a=y id=6|a=x id=7|a=y id=8", cells: "id:int"},
+		{name: "title of pandas.txt", text: "title\n\n,a\n0,x\n1,y\n2,x\n3,y\n4,x\n5,y\n6,x\n7,y\n8,x\n",
+			rows: "a=x c1=0|a=y c1=1|a=x c1=2|a=y c1=3|a=x c1=4|a=y c1=5|a=x c1=6|a=y c1=7|a=x c1=8", cells: "c1:int"},
 		{name: "x.jsonl", text: `{"id":1,"a.b":"x","c":{"d":2}}` + "\n" + `{"id":2,"e":null}` + "\n", rows: "a.b=x c.d=2 id=1|id=2", cells: "id:int c.d:int"},
 	} {
 		t.Run(f.name, func(t *testing.T) {

@@ -99,7 +99,7 @@ func (j *judge) nameFirst(r *reading) ([]string, bool) {
 			}
 		}
 	}
-	ends := r.dialect.RecordSep == "" || r.dialect.RecordSep == "\n"
+	ends := slices.Contains([]string{"", "\n", "\r\n"}, r.dialect.RecordSep)
 	if r.dialect.Header == dialect.HeaderFirst || r.dialect.Name == dialect.Excel || !ends {
 		return nil, false
 	}

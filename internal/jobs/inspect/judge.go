@@ -50,6 +50,9 @@ func (j *judge) judge(g *Given) *verdict {
 			}
 		}
 	}
+	if v.read != nil && !excel {
+		j.skip = v.read.dialect.SkipLines
+	}
 	return v
 }
 
