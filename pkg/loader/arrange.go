@@ -16,6 +16,7 @@ type group struct {
 	region   Region
 	files    []HFile
 	attempts int
+	called   bool            // the server was called in this round, and may have acted
 	fs       *kerberos.Token // with which the server takes the files as the user, nil without security
 	failure  string          // the kind of the last attempt's failure (failureKind)
 	same     int             // how many attempts in a row failed in this way

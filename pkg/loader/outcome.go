@@ -88,6 +88,9 @@ func eventError(err error) error {
 // permissions recurs until an operator acts; after another the NameNode may just be restarting.
 func sameExceptions(err error) int {
 	re, ok := errors.AsType[*RemoteError](err)
+	if ok && re.reaction() == giveUp {
+		return 1
+	}
 	if ok && slices.Contains(lasting, re.shortClass()) {
 		return 2
 	}

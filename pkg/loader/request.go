@@ -154,7 +154,7 @@ type Events struct {
 	OnSending func(groups []Sending) error
 	// OnLoaded says that the files are in the region.
 	OnLoaded func(r Region, files []HFile) error
-	// OnReturned says that the server did nothing, all files are at their sources, and they will be sent again.
+	// OnReturned says that the server did nothing, or was not called, and that all files are at their sources. They are sent again, unless the load fails.
 	OnReturned func(r Region, files []HFile, reason error) error
 	// OnFencing is called before a file is renamed so that a request in progress will not find it, OnFenced after the rename, when the
 	// file, which was at another path, is known not to be loaded.

@@ -83,16 +83,18 @@ func (l *load) regionsAgain(ctx context.Context, back []group) ([]Region, error)
 	}
 }
 
-// sendRound sends each group once, some per server at a time. After an error it sends no more, and waits for those in flight.
+// sendRound sends each group once, some per server at a time. After an error it sends no more, waits for those in flight, and reports the others as
+// returned: they were announced.
 func (l *load) sendRound(ctx context.Context, groups []group) (again []group, err error) {
 	byServer := map[string][]group{}
 	for _, g := range groups {
 		byServer[g.region.Server] = append(byServer[g.region.Server], g)
 	}
 	var (
-		mu   sync.Mutex
-		errs []error
-		wg   sync.WaitGroup
+		mu     sync.Mutex
+		errs   []error
+		unsent []group
+		wg     sync.WaitGroup
 	)
 	failed := func() bool {
 		mu.Lock()
@@ -112,15 +114,19 @@ func (l *load) sendRound(ctx context.Context, groups []group) (again []group, er
 				at := &line{pace: pace}
 				defer at.drop()
 				for g := range work {
-					if failed() {
-						return
+					var err error
+					if !failed() {
+						g, err = l.turn(ctx, calls, at, g, failed)
 					}
-					g, err := l.turn(ctx, calls, at, g, failed)
+					_, returned := errors.AsType[returnedError](err)
 					mu.Lock()
-					if returned := (returnedError{}); errors.As(err, &returned) && !l.stalled() {
+					if returned && !l.stalled() {
 						again = append(again, g)
 					} else if err != nil {
 						errs = append(errs, err)
+					}
+					if !g.called && !returned {
+						unsent = append(unsent, g)
 					}
 					mu.Unlock()
 				}
@@ -128,8 +134,16 @@ func (l *load) sendRound(ctx context.Context, groups []group) (again []group, er
 		}
 	}
 	wg.Wait()
+	for _, g := range unsent {
+		if !l.notDone(g, errNotSent) {
+			break
+		}
+	}
 	return again, errors.Join(errs...)
 }
+
+// errNotSent is the reason of files that were announced and whose turn did not come.
+var errNotSent = errors.New("not sent: the load ended before")
 
 // turn waits for a group's turn and sends it, unless another group has failed meanwhile.
 func (l *load) turn(ctx context.Context, calls *semaphore.Weighted, at *line, g group, failed func() bool) (group, error) {
@@ -151,7 +165,7 @@ func (l *load) turn(ctx context.Context, calls *semaphore.Weighted, at *line, g 
 	case err != nil:
 		return g, fmt.Errorf("load table %s: %w", l.req.Table, err)
 	case failed():
-		return g, nil // the file stays where it is; the error is that of another group
+		return g, nil // the error is that of another group
 	}
 	if g.fs, err = l.fileToken(ctx, g.files[0].Path); err != nil { // one from before the waits may have expired
 		return g, err

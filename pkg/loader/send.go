@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"time"
 
 	"bulkload/pkg/hdfsio"
@@ -25,6 +26,7 @@ func (l *load) send(ctx context.Context, at *line, g group) (group, error) {
 		return l.returned(g, err, 0)
 	}
 	l.locate(g, PlaceUnknown, 0)
+	g.called = true
 	started := time.Now()
 	loaded, err := l.call(ctx, conn, g)
 	took := time.Since(started)
@@ -41,9 +43,12 @@ func (l *load) send(ctx context.Context, at *line, g group) (group, error) {
 		case relocate, backOff:
 			return l.returned(g, re, took)
 		case giveUp:
-			// Checks that the server makes before it moves anything.
-			l.locate(g, PlaceSource, took)
-			return g, &RegionError{Table: l.req.Table, Region: g.region, Files: g.files, Attempts: g.attempts, Causes: l.remoteCauses(l.linger, g, re), Err: re}
+			// Checks that the server makes before it moves anything. But a coprocessor may throw the same after the load.
+			if l.atSources(g.files) {
+				l.locate(g, PlaceSource, took)
+				l.notDone(g, re)
+				return g, &RegionError{Table: l.req.Table, Region: g.region, Files: g.files, Attempts: g.attempts, Causes: l.remoteCauses(l.linger, g, re), Err: re}
+			}
 		}
 		return l.settleGroup(g, err, took, true)
 	}
@@ -72,14 +77,41 @@ func (l *load) returned(g group, reason error, took time.Duration) (group, error
 	}
 	err := returnedError{&RegionError{Table: l.req.Table, Region: g.region, Files: g.files, Attempts: g.attempts, Err: reason}}
 	l.cluster.log.Info("region not loaded, nothing was done", "region", g.region.Encoded, "server", g.region.Server, "try", g.attempts, "error", reason)
-	if on := l.req.Events.OnReturned; on != nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if e := on(g.region, g.files, reason); e != nil {
-			return g, e
-		}
+	if e := l.reportReturned(g, reason); e != nil {
+		return g, e
 	}
 	return g, err
+}
+
+// reportReturned calls the handler of files that are at their sources.
+func (l *load) reportReturned(g group, reason error) error {
+	on := l.req.Events.OnReturned
+	if on == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return on(g.region, g.files, reason)
+}
+
+// notDone reports, of a load that has failed, files that certainly are at their sources. If that cannot be recorded they count as sent, and the
+// next attempt looks for them before it sends them: the error that is returned stays the load's.
+func (l *load) notDone(g group, reason error) (recorded bool) {
+	err := l.reportReturned(g, reason)
+	if err != nil {
+		l.cluster.log.Warn("files that were not loaded could not be recorded as such", "region", g.region.Encoded, "error", err)
+	}
+	return err == nil
+}
+
+// atSources reports whether all files are seen at their sources. It is called after an answer, when the server has finished with them.
+func (l *load) atSources(files []HFile) bool {
+	ctx, cancel := context.WithTimeout(l.linger, l.cluster.cfg.CallTimeout)
+	defer cancel()
+	return !slices.ContainsFunc(files, func(f HFile) bool {
+		there, err := (&settling{load: l, file: f}).isThere(ctx, fsPath(f.Path))
+		return err != nil || !there
+	})
 }
 
 // failureKind classifies failures. The rest of an exception's text may differ from one time to the next.

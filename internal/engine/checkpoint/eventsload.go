@@ -50,7 +50,7 @@ func loadEvents() []eventInfo {
 					h.region(f.Region).Files += len(f.Files)
 				}
 			}),
-		of(EventReturned, journal.Later, "after it is certain that HBase has not taken files: refused, or found at their source", func(h *History, f FilesRecord) { h.set(f.Files, FileReady) }),
+		of(EventReturned, journal.Later, "after it is certain that HBase has not taken files: refused, not sent, or found at their source", func(h *History, f FilesRecord) { h.set(f.Files, FileReady) }),
 		{Event: EventUnknown, Record: FilesRecord{}, Synced: journal.Later, When: "after an answer was lost: HBase may have the files"},
 		{Event: EventFencing, Record: FencingRecord{}, Synced: journal.First, When: "before a file gets another name (to), so that a request that still waits cannot find it"},
 		of(EventFenced, journal.Later, "after it has that name; from is the one before",

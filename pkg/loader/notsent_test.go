@@ -1,0 +1,187 @@
+package loader
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"bulkload/internal/hadoop/frames"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// throwing is a server that answers each request with what answer returns for it: the short name of an exception, or an empty string to close the
+// connection instead.
+func throwing(answer func(request []byte) string) func(nc net.Conn) {
+	return func(nc net.Conn) {
+		if !readFull(nc, make([]byte, 6)) || readFrame(nc) == nil {
+			return
+		}
+		for {
+			request := readFrame(nc)
+			header, n := protowire.ConsumeBytes(request)
+			if n < 0 {
+				return
+			}
+			class := answer(request)
+			if class == "" {
+				return
+			}
+			id, _ := varintField(header, 1)
+			exception := frames.AppendEach(nil, []byte("org.apache.hadoop.hbase."+class), []byte(class+": no\n"))
+			if _, err := nc.Write(answerFrame(frames.AppendBytes(frames.AppendNumber(nil, 1, id), headerException, exception), nil)); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// sendingLoad returns a load of one file for each region, at its source, whose servers are a function, and the list of its events about files.
+func sendingLoad(t *testing.T, serve func(nc net.Conn), regions []Region) (*load, []group, func() []string) {
+	t.Helper()
+	takeLogrus(slog.New(slog.DiscardHandler))
+	c := stubCluster(Config{Dialer: onPipes(&atomic.Int32{}, serve)})
+	fsys := &memFS{files: map[string]uint64{}}
+	var groups []group
+	var files []HFile
+	for i, r := range regions {
+		f := HFile{Family: "f", Path: fmt.Sprint("/d/f/file", i), First: []byte("a"), Last: []byte("a"), FileID: uint64(i + 7)}
+		fsys.files[f.Path] = f.FileID
+		files = append(files, f)
+		groups = append(groups, group{region: r, files: []HFile{f}})
+	}
+	l := settlingLoad(t, c, fsys, files...)
+	l.req = l.req.withDefaults()
+	l.progressed()
+	var events []string
+	note := func(event string, files ...HFile) error {
+		for _, f := range files {
+			events = append(events, event+" "+f.Path)
+		}
+		return nil
+	}
+	l.req.Events = Events{
+		OnSending: func(groups []Sending) error {
+			for _, g := range groups {
+				_ = note("sending", g.Files...)
+			}
+			return nil
+		},
+		OnLoaded:   func(_ Region, files []HFile) error { return note("loaded", files...) },
+		OnReturned: func(_ Region, files []HFile, _ error) error { return note("returned", files...) },
+		OnResolved: func(f HFile, place Place) error { return note("resolved "+place.String(), f) },
+		OnUnknown:  func(e *UnknownOutcomeError) error { return note("unknown", e.Files...) },
+	}
+	return l, groups, func() []string {
+		slices.Sort(events)
+		return events
+	}
+}
+
+// TestRefusalBeforeTheLoadIsReported checks that files are reported as returned after an exception with which a server refuses a load before it moves
+// anything, if they are at their sources. Some coprocessors throw the same exceptions after a load.
+func TestRefusalBeforeTheLoadIsReported(t *testing.T) {
+	for _, class := range []string{"SpaceLimitingException", "AccessDeniedException"} {
+		synctest.Test(t, func(t *testing.T) {
+			l, groups, events := sendingLoad(t, throwing(func([]byte) string { return class }), onServers("rs:1"))
+			defer l.cluster.Close()
+			err := l.rounds(t.Context(), groups)
+			if re, ok := errors.AsType[*RegionError](err); !ok || len(re.Causes) != 1 {
+				t.Errorf("%s: error %v", class, err)
+			}
+			if want := []string{"returned /d/f/file0", "sending /d/f/file0"}; !slices.Equal(events(), want) {
+				t.Errorf("%s: events %q, want %q", class, events(), want)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		l, groups, events := sendingLoad(t, throwing(func([]byte) string { return "DoNotRetryIOException" }), onServers("rs:1"))
+		defer l.cluster.Close()
+		l.req.FS.(*memFS).files = nil // the server has moved it
+		err := l.rounds(t.Context(), groups)
+		if _, ok := errors.AsType[*UnknownOutcomeError](err); !ok || l.place["/d/f/file0"] == PlaceSource {
+			t.Errorf("error %v of a file that is %s", err, l.place["/d/f/file0"])
+		}
+		if want := []string{"sending /d/f/file0", "unknown /d/f/file0"}; !slices.Equal(events(), want) {
+			t.Errorf("events %q of a file that is not at its source, want %q", events(), want)
+		}
+	})
+}
+
+// TestFilesThatWereNotSentAreReported checks that the files whose turn does not come are reported as returned: after a stop, after a stop during a
+// connect, at the gate, and after the error of another group. One whose answer was lost is not.
+func TestFilesThatWereNotSentAreReported(t *testing.T) {
+	stop := errors.New("SIGTERM")
+	t.Run("stopped before", func(t *testing.T) {
+		l, groups, events := sendingLoad(t, frozen, onServers("rs:1", "rs:1", "rs:2"))
+		defer l.cluster.Close()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(stop)
+		err := l.rounds(ctx, groups)
+		checkNotSent(t, err, stop, events(), 3)
+	})
+	t.Run("stopped during connects", func(t *testing.T) {
+		l, groups, events := sendingLoad(t, frozen, onServers("rs:1", "rs:2"))
+		defer l.cluster.Close()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		l.cluster.cfg.Dialer = func(context.Context, string, string) (net.Conn, error) {
+			cancel(stop)
+			return nil, stop
+		}
+		err := l.rounds(ctx, groups)
+		checkNotSent(t, err, stop, events(), 2)
+	})
+	t.Run("stopped at the gate", func(t *testing.T) {
+		l, groups, events := sendingLoad(t, frozen, onServers("rs:1", "rs:1", "rs:2"))
+		defer l.cluster.Close()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		l.req.Gate = gateFunc(func() { cancel(stop) })
+		err := l.rounds(ctx, groups)
+		checkNotSent(t, err, stop, events(), 3)
+	})
+	t.Run("another's error", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			sent := make(chan struct{})
+			l, groups, events := sendingLoad(t, throwing(func(request []byte) string {
+				if bytes.Contains(request, []byte("file0")) {
+					close(sent)
+					return ""
+				}
+				<-sent
+				return "SpaceLimitingException"
+			}), onServers("rs:1", "rs:2", "rs:2"))
+			defer l.cluster.Close()
+			l.req.PerServer = 1
+			l.req.FS.(*memFS).files = map[string]uint64{"/d/f/file1": 8, "/d/f/file2": 9} // the server has moved the first
+			err := l.rounds(t.Context(), groups)
+			if u, ok := errors.AsType[*UnknownOutcomeError](err); !ok || len(u.Files) != 1 || u.Files[0].Path != "/d/f/file0" {
+				t.Errorf("error %v", err)
+			}
+			want := []string{"returned /d/f/file1", "returned /d/f/file2", "sending /d/f/file0", "sending /d/f/file1", "sending /d/f/file2", "unknown /d/f/file0"}
+			if got := events(); !slices.Equal(got, want) {
+				t.Errorf("events %q, want %q", got, want)
+			}
+		})
+	})
+}
+
+// checkNotSent checks that each of n files was announced and then returned, once, and the load's error.
+func checkNotSent(t *testing.T, err, cause error, events []string, n int) {
+	t.Helper()
+	var want []string
+	for _, event := range []string{"returned", "sending"} {
+		for i := range n {
+			want = append(want, fmt.Sprint(event, " /d/f/file", i))
+		}
+	}
+	if !errors.Is(err, cause) || !slices.Equal(events, want) {
+		t.Errorf("error %v, events %q, want %q", err, events, want)
+	}
+}
