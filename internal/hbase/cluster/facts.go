@@ -65,6 +65,8 @@ type Facts struct {
 	Near func(row []byte) string
 	// Policies are the storage policies of families, by name. Families with HDFS's default policy are omitted.
 	Policies map[string]string
+
+	zstd hfile.ZstdFraming // see [ZstdFraming]
 }
 
 // StoragePolicy returns the storage policy of a family's files: that of the family if it has one, else that of the table, else that of the
@@ -132,14 +134,8 @@ func TableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 	if f.Table.ReadOnly {
 		return nil, fail.Errorf(fail.Check, "table %s is read-only: set READONLY to false first", name)
 	}
-	if f.Families, err = FamiliesOf(env, f.Table, families...); err != nil {
+	if err := f.addFamilies(env, families); err != nil {
 		return nil, err
-	}
-	f.Family, f.Policies = f.Families[0], map[string]string{}
-	for _, cf := range f.Table.Families {
-		if policy := StoragePolicy(f.Table, cf, env.Conf.Value); policy != "" {
-			f.Policies[cf.Name] = policy
-		}
 	}
 	read := <-regions
 	if read.err != nil {
@@ -155,6 +151,20 @@ func TableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 	return f, nil
 }
 
+// addFamilies adds the settings of the table's families.
+func (f *Facts) addFamilies(env *Env, families []string) (err error) {
+	if f.Families, err = FamiliesOf(env, f.Table, families...); err != nil {
+		return err
+	}
+	f.Family, f.Policies, f.zstd = f.Families[0], map[string]string{}, zstdOf(env)
+	for _, cf := range f.Table.Families {
+		if policy := StoragePolicy(f.Table, cf, env.Conf.Value); policy != "" {
+			f.Policies[cf.Name] = policy
+		}
+	}
+	return nil
+}
+
 // FamilyOf returns the settings of a family of the table, whether or not the job writes it.
 func (f *Facts) FamilyOf(name string) spec.Family {
 	for _, own := range f.Families {
@@ -164,6 +174,7 @@ func (f *Facts) FamilyOf(name string) spec.Family {
 	}
 	if cf, ok := f.Table.Family(name); ok {
 		if settings, err := FamilySettings(cf); err == nil {
+			settings.Zstd = f.zstd
 			return settings
 		}
 	}
@@ -181,7 +192,7 @@ func FamiliesOf(env *Env, t *loader.Table, families ...string) (all []spec.Famil
 		if err != nil {
 			return nil, fail.Errorf(fail.Check, "family %s of table %s: %w", family, t.Name, err)
 		}
-		settings.Zstd = ZstdFraming(env.Conf.Value("hbase.io.compress.zstd.codec"))
+		settings.Zstd = zstdOf(env)
 		all = append(all, settings)
 	}
 	return all, nil
@@ -200,6 +211,11 @@ func ZstdFraming(class string) hfile.ZstdFraming {
 		return hfile.ZstdBlocks
 	}
 	return hfile.ZstdPlain
+}
+
+// zstdOf returns the framing that the servers of the environment's cluster read.
+func zstdOf(env *Env) hfile.ZstdFraming {
+	return ZstdFraming(env.Conf.Value("hbase.io.compress.zstd.codec"))
 }
 
 // FamilySettings translates a descriptor. The error names the settings that
