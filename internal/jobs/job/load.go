@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"io"
 	"path"
+	"strconv"
+	"time"
 
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
@@ -86,7 +88,7 @@ func copying(ctx context.Context, env *cluster.Env, owned func(context.Context) 
 				return nil, err
 			}
 		}
-		if err := copyFile(ctx, st.out, from, f, facts.Near, o); err != nil {
+		if err := copyFile(ctx, owned, st.out, from, f, facts.Near, o); err != nil {
 			if d, ok := errors.AsType[*filecheck.DamagedError](err); ok {
 				return nil, refuse(from.Dir, []*filecheck.DamagedError{d})
 			}
@@ -104,35 +106,18 @@ func policies(facts *cluster.Facts, e progress.Events) build.Policies {
 	}}
 }
 
-// copyFile copies one file of another output into this one. It compares the
-// checksums of the bytes read, and of the copy when it is read back.
-func copyFile(ctx context.Context, o, from build.Output, f *manifest.File, near cells.Near, load LoadOptions) error {
-	source := path.Join(from.Dir, f.Name)
-	src, err := from.FS.Open(ctx, source)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
+// copyFile copies one file of another output into this one. A copy that HDFS could not write, or that differs when it is read back, is written again
+// under another name: the failed one may still have a lease.
+func copyFile(ctx context.Context, owned func(context.Context) error, o, from build.Output, f *manifest.File, near cells.Near, load LoadOptions) error {
 	writing := path.Join(o.Dir, o.WritingOf(f.Family), path.Base(f.Name))
-	dst, err := o.Create(ctx, writing, hdfsio.CreateOptions{Perm: o.FileMode, BlockSize: (f.Bytes>>20 + 1) << 20, Near: near.Of(f.FirstRow)})
-	if err != nil {
-		return err
-	}
-	w := &countingWriter{to: dst, count: load.Events.Written}
-	if _, err := io.CopyBuffer(w, struct{ io.Reader }{src}, make([]byte, 1<<20)); err != nil {
-		return errors.Join(err, dst.Abort())
-	}
-	if !load.TrustFiles && w.sum != f.CRC32C {
-		return errors.Join((&filecheck.Checker{FS: from.FS}).Differs(ctx, src, &filecheck.Target{File: *f, Path: source}, w.sum), dst.Abort())
-	}
-	if err := dst.Finish(); err != nil {
-		return errors.Join(err, dst.Abort())
-	}
-	if f.CRC32C = w.sum; load.TrustFiles {
-		err = filecheck.Written(ctx, o.FS, writing, *f)
-	} else {
-		err = filecheck.ReadBack(ctx, o.FS, writing, w.sum)
-	}
+	err := copyOnce(ctx, o, from, f, writing, near, load)
+	err = o.Retry.Persist(ctx, load.Events, f.Name, err, func() time.Time { return time.Time{} }, func(attempt int) error {
+		if err := errors.Join(owned(ctx), progress.Pass(ctx, load.Gate)); err != nil {
+			return err
+		}
+		writing = path.Join(o.Dir, o.WritingOf(f.Family), path.Base(f.Name)) + "." + strconv.Itoa(attempt)
+		return copyOnce(ctx, o, from, f, writing, near, load)
+	})
 	if err != nil {
 		return err
 	}
@@ -144,18 +129,57 @@ func copyFile(ctx context.Context, o, from build.Output, f *manifest.File, near 
 	return o.FS.Rename(ctx, writing, path.Join(o.Dir, f.Name))
 }
 
+// copyOnce copies a file once. It compares the checksums of the bytes read, and of the copy when it is read back. Only an error of the copy is of
+// the kind [fail.HDFS]: that of the source would recur.
+func copyOnce(ctx context.Context, o, from build.Output, f *manifest.File, writing string, near cells.Near, load LoadOptions) (err error) {
+	source := path.Join(from.Dir, f.Name)
+	src, err := from.FS.Open(ctx, source)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := o.Create(ctx, writing, hdfsio.CreateOptions{Perm: o.FileMode, BlockSize: (f.Bytes>>20 + 1) << 20, Near: near.Of(f.FirstRow)})
+	if err != nil {
+		return fail.With(fail.HDFS, err)
+	}
+	w := &countingWriter{to: dst, count: load.Events.Written}
+	defer func() {
+		if err != nil {
+			load.Events.Written(-w.n) // of an unwanted file, which goes with the directory
+		}
+	}()
+	if _, err := io.CopyBuffer(w, struct{ io.Reader }{src}, make([]byte, 1<<20)); err != nil {
+		return errors.Join(err, dst.Abort())
+	}
+	if !load.TrustFiles && w.sum != f.CRC32C {
+		return errors.Join((&filecheck.Checker{FS: from.FS}).Differs(ctx, src, &filecheck.Target{File: *f, Path: source}, w.sum), dst.Abort())
+	}
+	if err := dst.Finish(); err != nil {
+		return fail.With(fail.HDFS, errors.Join(err, dst.Abort()))
+	}
+	if f.CRC32C = w.sum; !load.TrustFiles {
+		return fail.With(fail.HDFS, filecheck.ReadBack(ctx, o.FS, writing, w.sum))
+	}
+	if err = filecheck.Written(ctx, o.FS, writing, *f); err != nil && filecheck.Written(ctx, from.FS, source, *f) == nil {
+		return fail.With(fail.HDFS, err)
+	}
+	return err
+}
+
 // countingWriter reports the number of bytes written, and computes their checksum.
 type countingWriter struct {
 	to    io.Writer
 	count func(bytes int64)
+	n     int64
 	sum   uint32 // CRC-32C of the bytes
 }
 
 func (w *countingWriter) Write(p []byte) (int, error) {
 	n, err := w.to.Write(p)
 	w.sum = crc32.Update(w.sum, crc32.MakeTable(crc32.Castagnoli), p[:n])
+	w.n += int64(n)
 	w.count(int64(n))
-	return n, err
+	return n, fail.With(fail.HDFS, err)
 }
 
 func totalBytes(files []manifest.File) (n int64) {
