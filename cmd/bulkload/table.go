@@ -27,7 +27,7 @@ func newTableSplitsCmd(g *globals) *cobra.Command {
 		Long: `Splits prints the split points of a plan, one per line. PLAN is ALGORITHM:N (hex,
 decimal, uniform, md5, salt, bytesalt, javasalt), a list with commas and bytes as \xNN,
 or @FILE with one per line. hex, decimal, uniform, md5 and salt make N regions, bytesalt
-and javasalt a region for each of N salts.`,
+and javasalt a region for each value that the byte of N salts can have.`,
 		Example: `  bulkload table splits hex:16
   bulkload table splits salt:50 > splits.txt`,
 		Args: exactArgs("PLAN"),
