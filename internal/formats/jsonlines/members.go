@@ -16,7 +16,7 @@ const (
 	maxLearnedBytes = 64 << 10
 )
 
-// An object is what a parser knows about an object that paths lead into: its members, both wanted and found, and their
+// An object is a parser's knowledge of an object that paths lead into: its members, both wanted and found, and their
 // order. Lines of one writer mostly have the same names in the same order, so the parser first compares a name with that
 // of the member that came next in the last line, and rarely needs a search.
 type object struct {

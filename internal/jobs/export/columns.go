@@ -40,7 +40,7 @@ type column struct {
 // cell reports whether the column is a cell of the table.
 func (c *column) cell() bool { return c.family != "" }
 
-// standIn is what is written for a missing or an empty cell.
+// standIn is the text or NULL that is written for a missing or an empty cell.
 type standIn uint8
 
 const (
