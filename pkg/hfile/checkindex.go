@@ -183,7 +183,7 @@ func proveIndexKey(key []byte, left, first *flat) error {
 	case left == nil:
 		return fmt.Errorf("%w: its index key is not that of the file's first cell", ErrCorrupt)
 	case k.typ() != typeMaximum || k.timestamp() != LatestTimestamp:
-		return fmt.Errorf("%w: its index key is neither that of its first cell nor one that is made up", ErrCorrupt)
+		return fmt.Errorf("%w: its index key is neither that of its first cell nor a synthetic one", ErrCorrupt)
 	case k.famLen == 0 && len(k.qualifier()) > 0 || k.famLen > 0 && !(bytes.Equal(k.family(), first.family()) && bytes.Equal(k.row(), first.row())):
 		return fmt.Errorf("%w: its index key has another row or family than its first cell", ErrCorrupt)
 	case compareFlat(left, &k) >= 0:

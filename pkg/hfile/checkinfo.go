@@ -18,7 +18,7 @@ func (c *checker) proveTrailerForm() error {
 		return fmt.Errorf("read the trailer at offset %d: %w", c.reader.blocks.limit, err)
 	}
 	if want := t.marshalAs(t.comparator, t.minor); !bytes.Equal(b, want) {
-		return fmt.Errorf("%w: the trailer at offset %d has other bytes than its fields take, from byte %d", ErrCorrupt, c.reader.blocks.limit, commonPrefix(b, want))
+		return fmt.Errorf("%w: the trailer at offset %d has bytes that belong to no field, from byte %d", ErrCorrupt, c.reader.blocks.limit, commonPrefix(b, want))
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (c *checker) proveInfoForm() error {
 		entries[i] = infoEntry{k, info[k]}
 	}
 	if !bytes.Equal(infoPayload(entries...), blk.payload) {
-		return bad("it has other bytes than its pairs take, or they are not in order")
+		return bad("it has bytes that belong to no pair, or the pairs are not in order")
 	}
 	for _, l := range infoLengths {
 		if v, ok := info[l.key]; ok && len(v) != l.n {
@@ -86,7 +86,7 @@ func (c *checker) proveInfoForm() error {
 	}
 	for _, k := range c.reader.infoOrder {
 		if known := almostKnown(k); known != "" && info[known] == nil {
-			return bad("%.60q looks like %s, which is not there", k, known)
+			return bad("%.60q looks like %s, which is missing", k, known)
 		}
 	}
 	for _, k := range []string{infoMajor, infoExclude, infoHistorical, infoTagsPacked} {
@@ -186,7 +186,7 @@ func (c *checker) proveInfo() {
 		c.failf("%s is not the last key of the bloom filter", infoLastBloomKey)
 	}
 	if c.delete == nil && c.bloom != nil && c.bloom.meta.kind != BloomRowCol && s.deleteFamily > 0 {
-		c.failf("there are delete-family markers and no filter of their rows")
+		c.failf("there are delete-family markers but no filter of their rows")
 	}
 	c.res.BloomFalsePositives = c.bloom.rate()
 }

@@ -127,7 +127,7 @@ func (c *checker) block(blk *block) error {
 		return c.passChunk(blk)
 	case kindMeta:
 		if l.metas >= c.meta.len() || c.meta.places[l.metas] != placeOf(blk) {
-			return fmt.Errorf("%w: the meta index does not hold it", ErrCorrupt)
+			return fmt.Errorf("%w: the meta index has no entry for it", ErrCorrupt)
 		}
 		l.metas++
 	}
@@ -146,7 +146,7 @@ func (c *checker) passChunk(blk *block) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: no filter has it next", ErrCorrupt)
+	return fmt.Errorf("%w: it is not the next chunk of any filter", ErrCorrupt)
 }
 
 // openSection reads the load-on-open section, from the root index on, before the walk

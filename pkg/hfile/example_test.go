@@ -139,7 +139,7 @@ func ExampleOrderError() {
 		fmt.Printf("%s\n", order.Data()) // rows are data: not in the message
 	}
 	// Output:
-	// hfile: cells out of order: one does not come after the one before it
+	// hfile: cells out of order: one does not sort after the one before it
 	// "a"/f:""/0/Put after "b"/f:""/0/Put
 }
 

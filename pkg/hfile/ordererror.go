@@ -15,7 +15,7 @@ func outOfOrder(row, after []byte) error {
 }
 
 func (e *OrderError) Error() string {
-	return ErrOrder.Error() + ": one does not come after the one before it"
+	return ErrOrder.Error() + ": one does not sort after the one before it"
 }
 
 func (e *OrderError) Unwrap() error { return ErrOrder }

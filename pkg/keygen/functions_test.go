@@ -299,7 +299,7 @@ func TestBadValues(t *testing.T) {
 		{"date(v, 'yyyy-MM-dd HH:mm', 'yyyy')", "2017-02-28 24:00", ErrDate, ""},
 		{"date(v, 'unix', 'yyyy')", "99999999999999", ErrRange, "years"},
 		{"date(v, 'unix', 'yyyy')", "9223372036854775807", ErrRange, ""},
-		{"substr(v, 0, 3)", "ab", ErrShort, `its 2 characters do not reach`},
+		{"substr(v, 0, 3)", "ab", ErrShort, `it has only 2 characters`},
 		{"substr(v, 2)", "ab", ErrShort, ""},
 		{"substr(v, -3)", "ab", ErrShort, ""},
 		{"pad(v, 2)", "abc", ErrWide, "too long for its width of 2 bytes"},

@@ -9,8 +9,8 @@ import (
 
 // Errors of [KeyParser.Parse].
 var (
-	ErrForeignKey = errors.New("the key is none that the spec makes")
-	ErrTwoCuts    = errors.New("the key can be cut into columns in several ways: a value has the text that separates it from the next")
+	ErrForeignKey = errors.New("the key does not match the key spec")
+	ErrTwoCuts    = errors.New("the key can be divided into columns in several ways: a value contains the text that separates columns")
 )
 
 // A KeyParser extracts columns from keys: those that the spec stores unchanged. It has buffers of its own, so each goroutine needs its own.
@@ -77,7 +77,7 @@ func CompileParser(e Expr, o Options) (*KeyParser, error) {
 			continue
 		}
 		if last != nil && len(run.literals) == 0 {
-			return nil, fmt.Errorf("key spec %s: where %s ends and %s begins, no key shows: both have any width, and there is no constant text between them%s", e, last, part, modulusHint(last, part))
+			return nil, fmt.Errorf("key spec %s: keys do not show where %s ends and %s begins: both have any width, and there is no constant text between them%s", e, last, part, modulusHint(last, part))
 		}
 		if last != nil {
 			p.between = append(p.between, *run)
@@ -87,7 +87,7 @@ func CompileParser(e Expr, o Options) (*KeyParser, error) {
 		p.free = append(p.free, freePart{least: s.min, column: p.column(part)})
 	}
 	if len(p.columns) == 0 {
-		return nil, fmt.Errorf("key spec %s: it stores no column as it is, so that none can be taken from a key", e)
+		return nil, fmt.Errorf("key spec %s: it stores no column unchanged, so no column can be taken from a key", e)
 	}
 	p.left, p.right = make([]int, len(p.free)), make([]int, len(p.free))
 	return p, p.verifyBy(e, o)

@@ -129,7 +129,7 @@ func TestRandomKeyParsers(t *testing.T) {
 		}
 		p, err := CompileParser(e, Options{})
 		if err != nil {
-			if !strings.Contains(err.Error(), "no key shows") && !strings.Contains(err.Error(), "stores no column") {
+			if !strings.Contains(err.Error(), "keys do not show") && !strings.Contains(err.Error(), "stores no column") {
 				t.Fatalf("%s: %v", spec, err)
 			}
 			continue
@@ -183,9 +183,9 @@ func TestRandomKeyParsers(t *testing.T) {
 // TestKeyParserRefuses checks the errors for specs whose keys cannot be parsed.
 func TestKeyParserRefuses(t *testing.T) {
 	for spec, says := range map[string]string{
-		"a + b":                      "where a ends and b begins, no key shows",
+		"a + b":                      "keys do not show where a ends and b begins",
 		"salt(a) + md5hex(a) + a":    "(give salt its modulus)",
-		"md5hex(a)":                  "it stores no column as it is",
+		"md5hex(a)":                  "it stores no column unchanged",
 		"a + md5hex(a) + orempty(b)": "where a ends and orempty(b) begins",
 	} {
 		e, err := Parse(spec)

@@ -105,7 +105,7 @@ func substr(dst, b []byte, ints []int) ([]byte, error) {
 		end = start + n
 	}
 	if !ok || start == end {
-		return dst, valueError(b, "is %w: its %d characters do not reach", ErrShort, utf8.RuneCount(b))
+		return dst, valueError(b, "is %w: it has only %d characters", ErrShort, utf8.RuneCount(b))
 	}
 	return append(dst, b[start:end]...), nil
 }

@@ -87,7 +87,7 @@ func TestJSONLines(t *testing.T) {
 			bad: []string{
 				`/f.jsonl: record 2 at byte 8: JSON, byte 6 of the line: the line ends within an object or an array: {"a":2`,
 				`/f.jsonl: record 3 at byte 15: JSON, byte 0 of the line: the line does not begin with {: x`,
-				`/f.jsonl: record 4 at byte 18, column a: JSON, byte 7 of the line: a member's name stands twice in an object: {"a":3,"a":4}`,
+				`/f.jsonl: record 4 at byte 18, column a: JSON, byte 7 of the line: a member's name occurs twice in an object: {"a":3,"a":4}`,
 				`/f.jsonl: record 5 at byte 32: JSON, byte 0 of the line: the line is an array, not an object: [1]`,
 				"/f.jsonl: record 7 at byte 44, column a: JSON, byte 6 of the line: invalid UTF-8: {\"a\":\"\xff\"}",
 			}},

@@ -28,16 +28,16 @@ func TestRejectsOfOtherSets(t *testing.T) {
 		err, got string
 	}{
 		"text of ASCII":             {csv("gbk"), "2\n", `"raw":"2"`, `"raw":"2,x"`, "", "2/x"},
-		"corrected in UTF-8":        {csv("gbk"), "2\n", `"raw":"2"`, `"raw":"2,é"`, "raw has characters that are others in gb18030", ""},
+		"corrected in UTF-8":        {csv("gbk"), "2\n", `"raw":"2"`, `"raw":"2,é"`, "raw has characters that have other bytes in gb18030", ""},
 		"corrected in the set":      {csv("gbk"), "2\n", `"raw":"2"`, `"raw_base64":"MizVXA=="`, "", "2/誠"},
 		"bytes that look as UTF-8":  {csv("gbk"), "\xc3\xa9\n", `"raw_base64":"w6k="`, `"raw_base64":"w6ksMg=="`, "", "茅/2"},
-		"single bytes":              {csv("latin1"), "\xc3\xa9\n", `"raw_base64":"w6k="`, `"raw":"é,2"`, "raw has characters that are others in cp1252", ""},
+		"single bytes":              {csv("latin1"), "\xc3\xa9\n", `"raw_base64":"w6k="`, `"raw":"é,2"`, "raw has characters that have other bytes in cp1252", ""},
 		"UTF-8 itself":              {csv("utf-8"), "é\n", `"raw":"é"`, `"raw":"é,誠"`, "", "é/誠"},
 		"saved in another set":      {csv("utf-8"), "é\n", `"raw":"é"`, "\"raw\":\"2,\xe9\"", "line 2: it is not UTF-8: save the file in UTF-8, or give the record's bytes as raw_base64", ""},
 		"saved in the job's set":    {csv("gbk"), "2\n", `"raw":"2"`, "\"raw\":\"2,\xd5\x5c\x5c\"", "it is not UTF-8: save the file in UTF-8, or give the record's bytes as raw_base64", ""},
-		"JSON lines":                {lines, `{"a":"1" "b":2}` + "\n", `"raw":"{\"a\":\"1\" \"b\":2}"`, `"raw":"{\"a\":\"é\"}"`, "raw has characters that are others in gb18030", ""},
+		"JSON lines":                {lines, `{"a":"1" "b":2}` + "\n", `"raw":"{\"a\":\"1\" \"b\":2}"`, `"raw":"{\"a\":\"é\"}"`, "raw has characters that have other bytes in gb18030", ""},
 		"JSON lines, bytes of them": {lines, "{\"a\":\"\xc3\xa9\",}\n", `"raw_base64":"eyJhIjoiw6kiLH0="`, `"raw_base64":"eyJhIjoiw6kifQ=="`, "", "茅/"},
-		"EBCDIC":                    {ebcdic, "\x40", `"raw_base64":"QA=="`, `"raw":"12ab"`, "raw has characters that are others in cp037", ""},
+		"EBCDIC":                    {ebcdic, "\x40", `"raw_base64":"QA=="`, `"raw":"12ab"`, "raw has characters that have other bytes in cp037", ""},
 	} {
 		good := "1,x\n"
 		switch {

@@ -126,7 +126,7 @@ func (b *Blocks) next(buf []byte) (grown []byte, block Block, more bool, err err
 		return buf, block, false, fault(b.header.Codec, err)
 	}
 	if size := int64(len(buf) - start); count > b.mostRecords(size) || count == 0 && size > 0 {
-		return buf[:start], block, false, fault(fmt.Sprintf("the block of %d bytes cannot hold as many records as it says, %d", size, count), nil)
+		return buf[:start], block, false, fault(fmt.Sprintf("the block of %d bytes cannot hold the number of records that it declares, %d", size, count), nil)
 	}
 	return buf, Block{Offset: off, Size: b.marker + syncSize - off, Records: count, At: start, End: len(buf)}, count > 0, nil
 }

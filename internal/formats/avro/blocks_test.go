@@ -205,18 +205,18 @@ func TestLies(t *testing.T) {
 		return slices.Concat(data, long(count), long(size), []byte(body), h.Sync[:])
 	}
 	for want, file := range map[string][]byte{
-		"the count of records is negative":                         block(-1, 2, "\x02\x00"),
-		"the length is negative":                                   block(1, -2, "\x02\x00"),
-		"the block ends 998 bytes after the file does":             block(1, 1000, "\x02\x00"),
-		"cannot hold as many records as it says, 1000000":          block(1e6, 2, "\x02\x00"),
-		"cannot hold as many records as it says, 0":                block(0, 2, "\x02\x00"),
-		"data follow the last record of the block":                 block(1, 4, "\x02\x00\x02\x00"),
-		"record 1, field text: a length exceeds the data":          block(1, 2, "\x02\x10"),
-		"record 1, field text: a length is negative":               block(1, 2, "\x02\x01"),
-		"record 2, field id: the data end within a number":         block(2, 4, "\x02\x02x\x80"),
-		"record 1, field id: a number has more than 64 bits":       block(1, 12, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00"),
-		"no sync marker follows the block":                         block(1, 1, "\x02\x00"),
-		fmt.Sprintf("Avro block at byte %d: the data end", h.Data): append(slices.Clone(data), 0x80),
+		"the count of records is negative":                            block(-1, 2, "\x02\x00"),
+		"the length is negative":                                      block(1, -2, "\x02\x00"),
+		"the block ends 998 bytes after the file does":                block(1, 1000, "\x02\x00"),
+		"cannot hold the number of records that it declares, 1000000": block(1e6, 2, "\x02\x00"),
+		"cannot hold the number of records that it declares, 0":       block(0, 2, "\x02\x00"),
+		"data follow the last record of the block":                    block(1, 4, "\x02\x00\x02\x00"),
+		"record 1, field text: a length exceeds the data":             block(1, 2, "\x02\x10"),
+		"record 1, field text: a length is negative":                  block(1, 2, "\x02\x01"),
+		"record 2, field id: the data end within a number":            block(2, 4, "\x02\x02x\x80"),
+		"record 1, field id: a number has more than 64 bits":          block(1, 12, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00"),
+		"no sync marker follows the block":                            block(1, 1, "\x02\x00"),
+		fmt.Sprintf("Avro block at byte %d: the data end", h.Data):    append(slices.Clone(data), 0x80),
 	} {
 		_, err := readAll(t, file, []string{"id", "text"}, 0, int64(len(file)), Options{})
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -140,7 +140,7 @@ func (u *unpacker) unzstd(dst, data []byte, limit int64) ([]byte, int64, error) 
 	if h.HasFCS {
 		// A block takes 4 bytes at least and unpacks to 128 KiB at most.
 		if guess = h.FrameContentSize; guess > uint64(len(data)/4+1)<<17 {
-			return dst, 0, errors.New("the frame says a length that it cannot have")
+			return dst, 0, errors.New("the frame declares an impossible length")
 		}
 		if guess > uint64(limit) {
 			return dst, int64(guess), errTooLarge

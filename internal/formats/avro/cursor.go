@@ -59,7 +59,7 @@ func (c *cursor) field() string {
 // enter counts a level of nesting.
 func (c *cursor) enter() bool {
 	if c.depth++; c.depth > maxDepth {
-		return c.fail("values are more than 1000 deep within each other")
+		return c.fail("values are nested more than 1000 deep")
 	}
 	return true
 }

@@ -51,7 +51,7 @@ func parseSchema(text []byte) (*node, error) {
 // that does not fit its type, such as null for ["string","null"], which is common, and for an empty name, which polars gives the top record.
 func bare(v any, depth int) (any, error) {
 	if depth > maxSchemaDepth {
-		return nil, fmt.Errorf("the schema has types more than %d deep within each other", maxSchemaDepth)
+		return nil, fmt.Errorf("the schema has types nested more than %d deep", maxSchemaDepth)
 	}
 	var err error
 	switch v := v.(type) {

@@ -56,7 +56,7 @@ func (c Type) Converter() (Converter, error) {
 	}
 	timed := c.Type == "date" || c.Type == "timestamp"
 	if !timed && (c.Layout != "" || c.Zone != "") {
-		return nil, fmt.Errorf("layout and zone are of the types date and timestamp")
+		return nil, fmt.Errorf("layout and zone are only for the types date and timestamp")
 	}
 	switch c.base() {
 	case "", "text":

@@ -205,21 +205,21 @@ func TestConversionErrors(t *testing.T) {
 		}
 	}
 	for want, c := range map[string]Type{
-		"want one of text":      {Type: "number"},
-		"of 1 to 38 digits":     {Type: "decimal(39,2)"},
-		"write decimal(18,2)":   {Type: "decimal(2,3)"},
-		`"decimal(18)" is no`:   {Type: "decimal(18)"},
-		`"decimal(8,2" is no`:   {Type: "decimal(8,2"},
-		`"decimal(,)" is no`:    {Type: "decimal(,)"},
-		`"int(4)" is invalid`:   {Type: "int(4)"},
-		"want hbase":            {Type: "int", Encoding: "avro"},
-		"are of the types":      {Type: "int", Layout: "unix"},
-		`has "YYYY"`:            {Type: "date", Layout: "YYYY-MM-dd"},
-		`has "DD"`:              {Type: "date", Layout: "yyyy-MM-DD"},
-		"has days but no month": {Type: "date", Layout: "yyyy dd"},
-		"not closed":            {Type: "date", Layout: "yyyy-MM-dd'T"},
-		`zone "Mars" is not`:    {Type: "date", Zone: "Mars"},
-		`has a digit`:           {Type: "date", Layout: "yyyy1MMdd"},
+		"want one of text":       {Type: "number"},
+		"of 1 to 38 digits":      {Type: "decimal(39,2)"},
+		"write decimal(18,2)":    {Type: "decimal(2,3)"},
+		`"decimal(18)" is no`:    {Type: "decimal(18)"},
+		`"decimal(8,2" is no`:    {Type: "decimal(8,2"},
+		`"decimal(,)" is no`:     {Type: "decimal(,)"},
+		`"int(4)" is invalid`:    {Type: "int(4)"},
+		"want hbase":             {Type: "int", Encoding: "avro"},
+		"are only for the types": {Type: "int", Layout: "unix"},
+		`has "YYYY"`:             {Type: "date", Layout: "YYYY-MM-dd"},
+		`has "DD"`:               {Type: "date", Layout: "yyyy-MM-DD"},
+		"has days but no month":  {Type: "date", Layout: "yyyy dd"},
+		"not closed":             {Type: "date", Layout: "yyyy-MM-dd'T"},
+		`zone "Mars" is not`:     {Type: "date", Zone: "Mars"},
+		`has a digit`:            {Type: "date", Layout: "yyyy1MMdd"},
 	} {
 		if _, err := c.Converter(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %s", c, err, want)

@@ -47,7 +47,7 @@ var (
 	decodeSnappy = decodeBlock{snappyRatio, unpackSnappy}
 	decodeLZ4    = decodeBlock{lz4Ratio, unpackLZ4}
 
-	errBlockLength = errors.New("the length of a block or chunk cannot be")
+	errBlockLength = errors.New("the length of a block or chunk is impossible")
 )
 
 func openHadoop(decode decodeBlock) func(io.Reader, Limits) (io.Reader, func(), error) {
@@ -106,7 +106,7 @@ func (h *hadoopBlocks) next() error {
 	case chunk > h.limits.Size:
 		return io.ErrUnexpectedEOF
 	case chunk+min(h.left, chunk*h.decode.ratio) > max(int64(h.limits.Window), 1<<20):
-		return h.limits.Exceeded("a packed block of it", chunk+min(h.left, chunk*h.decode.ratio), int64(h.limits.Window))
+		return h.limits.Exceeded("a packed block", chunk+min(h.left, chunk*h.decode.ratio), int64(h.limits.Window))
 	}
 	h.packed.Reset()
 	if _, err := io.CopyN(&h.packed, h.r, chunk); err != nil {

@@ -178,7 +178,7 @@ func (p *parser) parse() {
 	if a.NewestWithin != "" {
 		p.newest()
 	} else if a.Layout != "" || a.Zone != "" {
-		p.errs = append(p.errs, errors.New("layout and zone are of newest_within"))
+		p.errs = append(p.errs, errors.New("layout and zone are only for newest_within"))
 	}
 	values := slices.ContainsFunc(p.checks, func(c *Check) bool { return c.Kind != Rows })
 	switch {
@@ -186,7 +186,7 @@ func (p *parser) parse() {
 	case len(p.checks) == 0:
 		p.errs = append(p.errs, errors.New("it expects nothing: say rows, nulls, values, matches, min, max, unique or newest_within"))
 	case a.Rows != nil && (a.Column != "" || values):
-		p.errs = append(p.errs, errors.New("rows are of the records: put what is expected of a column into an entry of its own"))
+		p.errs = append(p.errs, errors.New("rows counts records: put expectations of a column into an entry of their own"))
 	case values && a.Column == "":
 		p.errs = append(p.errs, errors.New("it needs a column"))
 	}

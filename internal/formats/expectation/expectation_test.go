@@ -34,8 +34,8 @@ func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		"[{column: a}]":                                "entry 1 (column a): it expects nothing",
 		"[{nulls: 1%}]":                                "entry 1: it needs a column",
-		"[{column: a, rows: {min: 1}}]":                "rows are of the records",
-		"[{nulls: 1%, rows: {min: 1}}]":                "rows are of the records",
+		"[{column: a, rows: {min: 1}}]":                "rows counts records",
+		"[{nulls: 1%, rows: {min: 1}}]":                "rows counts records",
 		"[{rows: {}}]":                                 "rows: say min, max, or within and of_last",
 		"[{rows: {min: -1}}]":                          "rows: -1 is below 0",
 		"[{rows: {min: 3, max: 2}}]":                   "rows: min is above max",
@@ -51,7 +51,7 @@ func TestParse(t *testing.T) {
 		"[{column: a, newest_within: soon}]":           `"soon" is not a time span`,
 		"[{column: a, newest_within: 2d, layout: q}]":  "newest_within: ",
 		"[{column: a, newest_within: 2d, zone: X/Y}]":  "newest_within: ",
-		"[{column: a, unique: true, zone: UTC}]":       "layout and zone are of newest_within",
+		"[{column: a, unique: true, zone: UTC}]":       "layout and zone are only for newest_within",
 		"[{column: a, unique: true, severity: maybe}]": `severity "maybe" is invalid`,
 	} {
 		if _, errs := parse(t, text); !strings.Contains(errors.Join(errs...).Error(), want) {
@@ -192,12 +192,12 @@ func TestMessages(t *testing.T) {
 	tally.End()
 	judged, err := c.Counts().Judge(checks, nil)
 	testcheck.Must(t, err)
-	want := "5 expectations of the job are not met: rows at least 9: 3 records; column a, nulls at most 0: 1 of 3 records; column a, values (1 are allowed): 2 of 2 values are others; and 2 more"
+	want := "5 expectations of the job are not met: rows at least 9: 3 records; column a, nulls at most 0: 1 of 3 records; column a, values (1 are allowed): 2 of 2 values fail; and 2 more"
 	if got := judged.Err().Error(); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	text := fmt.Sprint(judged.Findings)
-	for _, part := range []string{"1 of 2 values are there before", "2 of 2 values are not dates", "column a, matches a pattern"} {
+	for _, part := range []string{"1 of 2 values are repeated", "2 of 2 values are not dates", "column a, matches a pattern"} {
 		if !strings.Contains(text, part) || strings.Contains(text, "secret") {
 			t.Errorf("%s lacks %s", text, part)
 		}

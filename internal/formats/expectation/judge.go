@@ -118,11 +118,11 @@ func (f *Finding) values(check *Check, n *Count, c *Counts) {
 		f.Found = fmt.Sprintf("%d of %s", n.Failed, setting.Count(n.Checked, "record"))
 		bad = !check.most.allows(n.Failed, new(big.Rat).SetInt64(n.Checked))
 	case Unique:
-		switch f.Found = of + " are there before"; {
+		switch f.Found = of + " are repeated"; {
 		case n.Undecided && bad:
 			f.Found = "at least " + f.Found
 		case n.Undecided:
-			f.Status, f.Found = Undecided, fmt.Sprintf("not decided: the memory does not suffice for %s", setting.Count(n.Checked, "value"))
+			f.Status, f.Found = Undecided, fmt.Sprintf("not decided: there is not enough memory for %s", setting.Count(n.Checked, "value"))
 		}
 	case Newest:
 		switch f.Found = of + " are not dates of the layout"; {
@@ -135,7 +135,7 @@ func (f *Finding) values(check *Check, n *Count, c *Counts) {
 			f.Found = setting.Count(n.Checked, "date")
 		}
 	default:
-		f.Found = of + " are others"
+		f.Found = of + " fail"
 	}
 	if bad {
 		f.Status = Failed

@@ -91,11 +91,11 @@ var faultTexts = [...]string{
 	faultHex:        `four hex digits do not follow \u`,
 	faultSurrogate:  `a \u escape is half of a surrogate pair`,
 	faultUTF8:       "invalid UTF-8",
-	faultTwice:      "a member's name stands twice in an object",
+	faultTwice:      "a member's name occurs twice in an object",
 	faultMany:       fmt.Sprintf("an object has more than %d members", maxMembers),
 	faultDeep:       fmt.Sprintf("objects and arrays are nested deeper than %d", maxDepth),
 	faultThrough:    "the value is not an object, and a member of it is wanted",
-	faultBoth:       `the line has a member of this name, and one where its path leads: name both, a dot within a name as \.`,
+	faultBoth:       `the line has both a member of this name and one at this path: name both, and write a dot within a name as \.`,
 }
 
 // String returns the message of the fault.

@@ -40,7 +40,7 @@ type column struct {
 	kids    []*column
 }
 
-var errNoClock = errors.New("its stripes do not say in which time zone its timestamps are: write it again with ORC of today")
+var errNoClock = errors.New("its stripes do not name the time zone of their timestamps: write it again with a current version of ORC")
 
 // open creates the column of a schema node for the current stripe.
 func (p *Reader) open(n *node) (*column, error) {

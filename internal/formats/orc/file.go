@@ -98,7 +98,7 @@ func (m *File) Plan(columns []parquet.Column, zone *time.Location) error {
 		}
 		p := place{at, c.Name, m.Find(c.Name)}
 		if p.path == nil {
-			return fmt.Errorf("column %s is nowhere in its schema", valuetext.Name(c.Name))
+			return fmt.Errorf("column %s is not in its schema", valuetext.Name(c.Name))
 		}
 		for _, n := range p.path {
 			if n.encrypted {

@@ -134,7 +134,7 @@ func (r *source) unpack(packed []byte) (_ []byte, err error) {
 	return dst[:n], nil
 }
 
-var errLongChunk = errors.New("a chunk is longer than the file says of all")
+var errLongChunk = errors.New("a chunk is longer than the file's limit for chunks")
 
 // inflateTo reads the whole inflated chunk into dst.
 func (r *source) inflateTo(dst []byte) (n int, err error) {

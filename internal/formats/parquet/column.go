@@ -168,7 +168,7 @@ func levelsAt(data []byte, at, most int, enc encoding, n int) (hybrid, int, erro
 	return hybrid{at: at, end: at + size, width: width}, at + size, nil
 }
 
-var errShortPage = errors.New("the page is shorter than what it has to hold")
+var errShortPage = errors.New("the page is too short for its contents")
 
 // plain prepares the values of a page, at data[from:h.unpacked] of its region, for take.
 func (c *columnReader) plain(p *pageReader, h pageHeader, from int) (err error) {
@@ -180,7 +180,7 @@ func (c *columnReader) plain(p *pageReader, h pageHeader, from int) (err error) 
 		return nil
 	case enc == encRLEDict || enc == encPlainDict:
 		if !c.hasDict {
-			return errors.New("its values are indexes of a dictionary that is not there")
+			return errors.New("its values refer to a dictionary that is missing")
 		}
 		c.indexed = true
 		if from < h.unpacked {

@@ -150,7 +150,7 @@ func (m *File) Plan(columns []Column, zone *time.Location) error {
 		}
 		path := m.Find(name)
 		if path == nil {
-			return fmt.Errorf("column %s is nowhere in its schema", valuetext.Name(name))
+			return fmt.Errorf("column %s is not in its schema", valuetext.Name(name))
 		}
 		n := path[len(path)-1]
 		if n.leaf() && n.rep == 0 {

@@ -93,7 +93,7 @@ func parsePageHeader(b []byte) (pageHeader, int, error) {
 	}
 	switch {
 	case unpacked < 0 || packed < 0 || unpacked > maxPage || packed > maxPage:
-		return h, 0, fmt.Errorf("a page of %s, packed into %d, cannot be", setting.Count(unpacked, "byte"), packed)
+		return h, 0, fmt.Errorf("a page of %s, packed into %d: these sizes are impossible", setting.Count(unpacked, "byte"), packed)
 	case (h.kind == pageData || h.kind == pageDictionary || h.kind == pageDataV2) && (values < 0 || h.encoding < 0):
 		return h, 0, errors.New("the page header does not say how many values the page has")
 	case defLen < 0 || repLen < 0 || defLen+repLen > unpacked || defLen+repLen > packed:

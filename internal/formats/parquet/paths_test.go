@@ -66,7 +66,7 @@ func TestFootersThatAreRefused(t *testing.T) {
 		{whole, "id", ""}, {nil, "id", damaged + "it has 0 bytes"}, {whole[:11], "id", damaged + "it has 11 bytes"}, {whole[:len(whole)/2], "id", damaged + "it does not end with PAR1"},
 		{changed(-5, 0x7f), "id", "is longer than the file"}, {changed(-6, 0xff), "id", "is longer than the file"}, {changed(200, whole[200]^1), "id", "row group 0, column id: page at byte 4: its checksum is wrong"},
 		{read("others/encrypted-footer.parquet"), "id", "its footer is encrypted"}, {read("others/encrypted-column.parquet"), "secret", "row group 0, column secret: it is encrypted"},
-		{read("others/encrypted-column.parquet"), "open", ""}, {whole, "none.of", `column "none.of" is nowhere in its schema`},
+		{read("others/encrypted-column.parquet"), "open", ""}, {whole, "none.of", `column "none.of" is not in its schema`},
 	} {
 		if _, err := rowsOf(tt.data, time.UTC, tt.column); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%d bytes: %v, want %s", len(tt.data), err, tt.want)

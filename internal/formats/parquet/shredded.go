@@ -27,7 +27,7 @@ func variantOf(n *schemaNode, o *textRules, add func(*schemaNode, columnType) in
 	return s, err
 }
 
-var errParts = errors.New("its VARIANT has not the parts metadata, value and typed_value")
+var errParts = errors.New("its VARIANT does not have the parts metadata, value and typed_value")
 
 // parts sets the parts of a VARIANT, or of a field or an item of one.
 func (s *shape) parts(n *schemaNode, o *textRules, add func(*schemaNode, columnType) int) error {

@@ -147,8 +147,8 @@ func TestLinesThatAreRefused(t *testing.T) {
 		form + good + `{"raw":"` + "\xff" + `"}`:                                                  "line 3: it is not UTF-8",
 		form + good + strings.Replace(form, `"a","b"`, `"b","a"`, 1):                              "line 3: from here on the records have another form or order of columns",
 		form + `{"raw":"` + strings.Repeat("x", 8<<20):                                            "line 2: it is longer than 7340032 bytes",
-		strings.Replace(form, `"format":"csv"`, `"charset":"gbk"`, 1) + `{"raw":"secret规"}`:       "line 2: raw has characters that are others in gb18030",
-		strings.Replace(form, `"format":"csv"`, `"charset":"utf-16le"`, 1) + `{"raw":"secret,2"}`: "line 2: raw has characters that are others in utf-16le",
+		strings.Replace(form, `"format":"csv"`, `"charset":"gbk"`, 1) + `{"raw":"secret规"}`:       "line 2: raw has characters that have other bytes in gb18030",
+		strings.Replace(form, `"format":"csv"`, `"charset":"utf-16le"`, 1) + `{"raw":"secret,2"}`: "line 2: raw has characters that have other bytes in utf-16le",
 	} {
 		_, got, _, err := readAgain("x/r.jsonl", strings.NewReader(text), Marks{End: "\n", Whole: whole})
 		if err == nil || !strings.HasPrefix(err.Error(), "reject file x/r.jsonl: "+want) || strings.Contains(err.Error(), "secret") {

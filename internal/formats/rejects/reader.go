@@ -142,7 +142,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 				return 0, err
 			}
 			if first != nil && !form.sameColumns(first) {
-				return 0, r.fail(errors.New("from here on the records have another form or order of columns: make a file of its own of this line and those that follow"))
+				return 0, r.fail(errors.New("from here on the records have another form or order of columns: put this line and those that follow into a file of their own"))
 			}
 			if first != nil && len(form.Partitions) > 0 {
 				r.sections = append(r.sections, Section{r.total, form.Partitions})
@@ -172,7 +172,7 @@ func (r *Reader) record(line []byte) error {
 	switch {
 	case j.Raw != nil:
 		if r.text = append(r.text, *j.Raw...); r.set != nil && !readsAlike(r.text, r.set) {
-			return r.fail(fmt.Errorf("raw has characters that are others in %s: give its bytes in that set as raw_base64", r.set.Name()))
+			return r.fail(fmt.Errorf("raw has characters that have other bytes in %s: give its bytes in that set as raw_base64", r.set.Name()))
 		}
 	case len(j.RawBase64) > 0:
 		r.text = append(r.text, j.RawBase64...)

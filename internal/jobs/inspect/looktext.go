@@ -87,7 +87,7 @@ func (r *Report) verdict(j *judge, v *verdict, charset string) {
 	case v.read != nil:
 		r.reading = v.read
 		if v.why != "" {
-			r.Notes = append(r.Notes, v.why+": it is read as the dialect says that was given")
+			r.Notes = append(r.Notes, v.why+": it is read with the given dialect")
 		}
 		return
 	case len(v.others) == 0:

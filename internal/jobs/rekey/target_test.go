@@ -127,13 +127,13 @@ func TestOtherChoice(t *testing.T) {
 // anything is read.
 func TestOldKeySpecs(t *testing.T) {
 	for spec, says := range map[string]string{
-		"a + b":                "where a ends and b begins, no key shows",
+		"a + b":                "keys do not show where a ends and b begins",
 		"salt(a) + b":          "write it as the last argument",
-		"md5hex(a)":            "stores no column as it is",
+		"md5hex(a)":            "stores no column unchanged",
 		"'x' + $row":           "is the old key itself",
-		"a + md5hex(a) + b":    "no key shows",
+		"a + md5hex(a) + b":    "keys do not show",
 		"salt(a, 10) + (":      "key spec",
-		"id + upper(name) + x": "no key shows",
+		"id + upper(name) + x": "keys do not show",
 	} {
 		r := Request{Key: "id", OldKey: spec}
 		if _, err := r.resolve(); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), says) {

@@ -272,7 +272,7 @@ func TestInconsistent(t *testing.T) {
 		change(m)
 		text, err := Seal(m)
 		testcheck.Must(t, err)
-		if _, err := readText(t, text); !errors.Is(err, errChanged) || !strings.Contains(err.Error(), "those that it lists have") {
+		if _, err := readText(t, text); !errors.Is(err, errChanged) || !strings.Contains(err.Error(), "but its list of files has") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

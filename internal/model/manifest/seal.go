@@ -69,7 +69,7 @@ func (m *Manifest) consistent() error {
 		d.Rows = m.Digest.Rows // a row may have cells in several files, so their rows do not add up
 	}
 	if d.Rows != m.Digest.Rows || d.Cells != m.Digest.Cells || size != m.Bytes || len(m.Files) != m.HFiles {
-		return fmt.Errorf("%w: it says %s and %s in %s of %s, those that it lists have %d and %d in %d of %d", errChanged,
+		return fmt.Errorf("%w: it says %s and %s in %s of %s, but its list of files has %d and %d in %d of %d", errChanged,
 			setting.Count(m.Digest.Rows, "row"), setting.Count(m.Digest.Cells, "cell"), setting.Count(m.HFiles, "file"), setting.Count(m.Bytes, "byte"), d.Rows, d.Cells, len(m.Files), size)
 	}
 	return nil

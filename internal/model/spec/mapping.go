@@ -214,7 +214,7 @@ func (c CellSpec) validate() []error {
 	case (c.JSON || c.Value != nil || c.Expr != "") && c.Qualifier == "" && c.QualifierFrom == "":
 		bad("it needs a qualifier")
 	case c.Qualifier != "" && (c.Rest || len(c.Columns) > 0 && !c.JSON):
-		bad("a qualifier is of one cell: their qualifiers are the columns' names")
+		bad("a qualifier is for a single cell: the qualifiers of several are the columns' names")
 	}
 	if c.Rest && c.Type != "" && c.Type != "text" {
 		bad("type %s: the rest is text", c.Type)

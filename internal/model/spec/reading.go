@@ -34,7 +34,7 @@ func (t *Texts) UnmarshalYAML(data []byte) error {
 	*t = Texts{}
 	for _, v := range list {
 		if v == nil {
-			return errors.New("null is YAML's own: write the text in quotes, as 'NULL'")
+			return errors.New("null is a keyword of YAML: write the text in quotes, as 'NULL'")
 		}
 		*t = append(*t, fmt.Sprint(v))
 	}
@@ -219,7 +219,7 @@ func refuseNullIn(name string, node ast.Node, hint string) error {
 			return fail.Errorf(fail.Config, "job file %s: line %d: unknown field %q (%s)", name, key.Position.Line, key.Value, hint)
 		}
 		if key.Value == "null_value" && it.Value().Type() == ast.NullType {
-			return fail.Errorf(fail.Config, "job file %s: line %d: null_value: null is YAML's own: write the text in quotes, as 'NULL'", name, key.Position.Line)
+			return fail.Errorf(fail.Config, "job file %s: line %d: null_value: null is a keyword of YAML: write the text in quotes, as 'NULL'", name, key.Position.Line)
 		}
 		if err := refuseNullIn(name, it.Value(), "what becomes of NULL is nulls"); err != nil {
 			return err

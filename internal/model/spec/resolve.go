@@ -184,7 +184,7 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 		bad("record_sep", err)
 	}
 	if s.Timestamp == hfile.LatestTimestamp {
-		bad("timestamp", fmt.Errorf("%d is HBase's word for now, and no scan reads cells of it: give a lower one", s.Timestamp))
+		bad("timestamp", fmt.Errorf("%d means now in HBase, and no scan returns cells with it: give a lower one", s.Timestamp))
 	}
 	seen := nameSet{}
 	for i, c := range s.Columns {

@@ -91,7 +91,7 @@ func (j Job) Index(name string) (Target, error) {
 func (j Job) Divisible(c abilities.Column) error {
 	for _, t := range j.Targets() {
 		if strings.HasPrefix(t.Dir, "_") {
-			return &FieldError{"tables", fail.Errorf(fail.Config, "several processes have no directory of the name %s for a table among others: give a job file of it alone", t.Dir)}
+			return &FieldError{"tables", fail.Errorf(fail.Config, "several processes cannot use the name %s as the directory of one of several tables: give the table a job file of its own", t.Dir)}
 		}
 	}
 	if c == abilities.YARN && j.Salted() {
@@ -129,7 +129,7 @@ func (s Spec) resolveTables() (further []Target, errs []error) {
 			bad(i, errors.New("another table of the job has this name, or one that differs in its colon only"))
 		}
 		if t.Index != "" && slices.ContainsFunc(s.Cells, func(c CellSpec) bool { return c.QualifierFrom != "" }) {
-			bad(i, errors.New("rows of the job's table are made of several records (qualifier_from), and an entry is of one: such a table has no index"))
+			bad(i, errors.New("rows of the job's table are made of several records (qualifier_from), but an index has an entry for each record: such a table cannot have an index"))
 		}
 		if t.Index != "" && !indexes.add(t.Index) {
 			bad(i, errors.New("another index of the job has this name"))
@@ -198,16 +198,16 @@ func (t TableSpec) label(i int) string {
 // validate returns the errors in a table's own fields.
 func (t TableSpec) validate() (errs []error) {
 	if t.Index == "" && len(t.Covers) > 0 {
-		errs = append(errs, errors.New("covers are of an index: name it with index, or say columns"))
+		errs = append(errs, errors.New("covers is only for an index: name it with index, or use columns"))
 	}
 	if t.Index != "" && (len(t.Columns) > 0 || t.Given()) {
-		errs = append(errs, errors.New("an index has its key and covers only: the row's key, time and life are those of the data"))
+		errs = append(errs, errors.New("an index has only its key and covers: row key, timestamp and TTL are those of the data"))
 	}
 	if t.Index != "" && t.Filter != "" {
 		errs = append(errs, errors.New("an index has an entry of each row of the job's table: a filter is of other tables, or of the job"))
 	}
 	if len(t.Columns) > 0 && t.Given() {
-		errs = append(errs, errors.New("there are columns and a mapping: say which cells there are in cells alone"))
+		errs = append(errs, errors.New("there are both columns and a mapping: list the cells in cells only"))
 	}
 	return errs
 }

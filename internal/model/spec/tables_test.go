@@ -89,7 +89,7 @@ func TestDivisible(t *testing.T) {
 	}{
 		{"last", nil, ""}, {"last", []TableSpec{table}, ""}, {"", []TableSpec{index, wide}, ""}, {"fail", []TableSpec{index}, ""},
 		{"first", []TableSpec{wide, index}, "duplicates: several processes build an index only with `duplicates` fail"},
-		{"fail", []TableSpec{hidden}, "tables: several processes have no directory of the name _x"},
+		{"fail", []TableSpec{hidden}, "tables: several processes cannot use the name _x"},
 	} {
 		j, err := Spec{Table: "_t", Key: "id", Duplicates: c.duplicates, Tables: c.tables}.Resolve()
 		if err != nil {
@@ -142,9 +142,9 @@ func TestTablesThatAreWrong(t *testing.T) {
 		"table 1 (../x): \"../x\" is not a name of a table":                   {Table: "t", Key: "id", Tables: []TableSpec{{Table: "../x", Key: "id"}}},
 		"table 1 (x): key: missing":                                           {Table: "t", Key: "id", Tables: []TableSpec{{Table: "x"}}},
 		"table 1 (index i): it has no table":                                  {Table: "t", Key: "id", Tables: []TableSpec{{Index: "i", Key: "a"}}},
-		"table 1 (index i): an index has its key and covers only":             {Table: "t", Key: "id", Tables: []TableSpec{{Index: "i", Table: "x", Key: "a", Columns: []string{"c"}}}},
-		"table 1 (x): covers are of an index":                                 {Table: "t", Key: "id", Tables: []TableSpec{{Table: "x", Key: "a", Covers: []string{"c"}}}},
-		"table 1 (x): there are columns and a mapping":                        {Table: "t", Key: "id", Tables: []TableSpec{{Table: "x", Key: "a", Columns: []string{"c"}, Mapping: Mapping{Skip: []string{"d"}}}}},
+		"table 1 (index i): an index has only its key and covers":             {Table: "t", Key: "id", Tables: []TableSpec{{Index: "i", Table: "x", Key: "a", Columns: []string{"c"}}}},
+		"table 1 (x): covers is only for an index":                            {Table: "t", Key: "id", Tables: []TableSpec{{Table: "x", Key: "a", Covers: []string{"c"}}}},
+		"table 1 (x): there are both columns and a mapping":                   {Table: "t", Key: "id", Tables: []TableSpec{{Table: "x", Key: "a", Columns: []string{"c"}, Mapping: Mapping{Skip: []string{"d"}}}}},
 		"table 2 (index i): another index of the job has this name":           {Table: "t", Key: "id", Tables: []TableSpec{{Index: "i", Table: "x", Key: "a"}, {Index: "i", Table: "y", Key: "b"}}},
 		"table 1 (x): duplicates: duplicate policy \"none\" is invalid: want": {Table: "t", Key: "id", Tables: []TableSpec{{Table: "x", Key: "a", Duplicates: "none"}}},
 		"table 1 (x): filter: expression, position 4, at the end":             {Table: "t", Key: "id", Filter: "a = '1'", Tables: []TableSpec{{Table: "x", Key: "a", Filter: "n ="}}},

@@ -285,7 +285,7 @@ func TestSpecIsReadStrictly(t *testing.T) {
 		"key: id\nbad_records: x":                 "bad_records: ",
 		"key: id\ncolumns: [a, a]":                `columns: column "a" is named twice`,
 		"key: id\nsalt_buckets: -1":               "salt_buckets: -1 is below 0",
-		"key: id\ntimestamp: 9223372036854775807": "timestamp: 9223372036854775807 is HBase's word for now",
+		"key: id\ntimestamp: 9223372036854775807": "timestamp: 9223372036854775807 means now in HBase",
 		"{}": "key: missing",
 	} {
 		s, err := spec.ParseSpec("job.yaml", []byte(bad))

@@ -52,11 +52,11 @@ expect:
 	want := `passed rows at least 3 at most 3: 3 records
 unchecked rows within 5% of the last 3 jobs: 3 records, and 0 earlier jobs of this table and job file to compare with
 passed column n, nulls at most 33.4%: 1 of 3 records
-passed column n, matches a pattern: 0 of 2 values are others
-passed column n, min 1: 0 of 2 values are others
-passed column n, max 2: 0 of 2 values are others
-passed column n, unique: 0 of 2 values are there before
-failed column flag, values (1 are allowed): 3 of 3 values are others`
+passed column n, matches a pattern: 0 of 2 values fail
+passed column n, min 1: 0 of 2 values fail
+passed column n, max 2: 0 of 2 values fail
+passed column n, unique: 0 of 2 values are repeated
+failed column flag, values (1 are allowed): 3 of 3 values fail`
 	if got := found(m.Expect); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
@@ -65,7 +65,7 @@ failed column flag, values (1 are allowed): 3 of 3 values are others`
 	}
 	for text, want := range map[string]string{
 		"expect: [{column: n, nulls: 0}]":                           "1 expectation of the job is not met: column n, nulls at most 0: 1 of 4 records; nothing was loaded",
-		"expect: [{rows: {max: 2}}, {column: n, max: 2}]":           "2 expectations of the job are not met: rows at most 2: 4 records; column n, max 2: 1 of 3 values are others",
+		"expect: [{rows: {max: 2}}, {column: n, max: 2}]":           "2 expectations of the job are not met: rows at most 2: 4 records; column n, max 2: 1 of 3 values fail",
 		"expect: [{column: n, values: ['1', '2', '3', x]}]":         "",
 		"expect: [{column: id, newest_within: 1d}]":                 "column id, newest within 1d: 4 of 4 values are not dates of the layout",
 		"expect: [{column: flag, newest_within: 1d, layout: unix}]": "column flag, newest within 1d: all 4 dates are older",

@@ -17,7 +17,7 @@ func TestMappingErrors(t *testing.T) {
 		want []string
 	}{
 		{"cells: [{column: a, type: number}, {rest: true, qualifier: x}, {json: true}]\nskip: [a]",
-			[]string{`cell 1 (column a): type "number" is invalid: want one of text, short`, "cell 2 (rest): a qualifier is of one cell", "cell 3 (json): it needs a qualifier", `column "a" is under skip too`}},
+			[]string{`cell 1 (column a): type "number" is invalid: want one of text, short`, "cell 2 (rest): a qualifier is for a single cell", "cell 3 (json): it needs a qualifier", `column "a" is under skip too`}},
 		{"cells: [{column: a, value: x, qualifier: q}]", []string{"say one of column, columns, value, expr, json and rest"}},
 		{"cells: [{qualifier: q}]", []string{"say one of column"}},
 		{"cells: [{rest: true}, {rest: true}]", []string{"rest is given twice"}},

@@ -349,7 +349,7 @@ func TestParsedKeys(t *testing.T) {
 	if want := []string{`"1" "of the cell" "b"`, `"2" "of the cell" "a"`, `"7" "of the cell" "c"`}; !slices.Equal(got, want) {
 		t.Errorf("%s, want %s", got, want)
 	}
-	for says, bad := range map[string]string{"none that the spec makes": "0" + key("a", "2"), "in several ways": key("a|b", "2")} {
+	for says, bad := range map[string]string{"does not match the key spec": "0" + key("a", "2"), "in several ways": key("a|b", "2")} {
 		if in, err = open(key("b", "1"), bad); err != nil {
 			t.Fatal(err)
 		}

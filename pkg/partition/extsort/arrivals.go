@@ -75,7 +75,7 @@ func (m *Merge) admit() error {
 			return err
 		}
 		if a.began && bytes.Compare(first, a.newest) < 0 {
-			return errors.New("sorted rows arrive out of order: their first key is below that of those before")
+			return errors.New("sorted rows arrive out of order: their first key is below that of the rows before")
 		}
 		a.began, a.newest = true, append(a.newest[:0], first...)
 		if err := m.addFeed(feed); err != nil {
@@ -108,7 +108,7 @@ func (m *Merge) addFeed(f Feed) error {
 		return err
 	}
 	if !c.ended && !bytes.Equal(c.key(), a.newest) {
-		return fmt.Errorf("sorted rows begin with another key than they arrived by, of %s, not %d", setting.Count(len(c.key()), "byte"), len(a.newest))
+		return fmt.Errorf("the first key of sorted rows is not the announced one: it has %s, not %d", setting.Count(len(c.key()), "byte"), len(a.newest))
 	}
 	m.tree.cursors = append(kept, c)
 	m.tree.play()

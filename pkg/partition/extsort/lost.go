@@ -80,7 +80,7 @@ func (l *losses[T]) spill() (err error) {
 	}
 	if l.file == nil {
 		if l.file, err = os.CreateTemp(l.dir, lostName+"*"); err != nil {
-			return fmt.Errorf("file for records that lost against others: %w", err)
+			return fmt.Errorf("create a file for duplicates that are left out: %w", err)
 		}
 		if err := os.Remove(l.file.Name()); err != nil {
 			return err
@@ -92,7 +92,7 @@ func (l *losses[T]) spill() (err error) {
 	}
 	l.onDisk += int64(len(b))
 	if _, err := l.file.Write(b); err != nil {
-		return fmt.Errorf("write records that lost against others: %w", err)
+		return fmt.Errorf("write duplicates that are left out: %w", err)
 	}
 	l.held = l.held[:0]
 	return nil
@@ -111,7 +111,7 @@ func (l *losses[T]) seal() error {
 			// The kernel can write these pages back when it needs memory, so they do not count against the budget.
 			b, err := unix.Mmap(int(l.file.Fd()), 0, int(l.onDisk), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 			if err != nil {
-				return fmt.Errorf("map %d bytes of records that lost against others: %w", l.onDisk, err)
+				return fmt.Errorf("map %d bytes of duplicates that are left out: %w", l.onDisk, err)
 			}
 			l.mapped = b
 		}

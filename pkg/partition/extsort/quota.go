@@ -19,7 +19,7 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("sorted rows may take %s of disk, and take more", setting.Count(e.Limit, "byte"))
+	return fmt.Sprintf("sorted rows need more disk space than the %s that they may take", setting.Count(e.Limit, "byte"))
 }
 
 // quota counts the bytes on disk. It is safe for concurrent use.
