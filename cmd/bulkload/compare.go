@@ -138,7 +138,7 @@ func (o *compareOptions) resolve(cmd *cobra.Command) (err error) {
 	if o.allVersions {
 		o.request.Versions = 0
 	}
-	o.options.ReadBy = tablesource.ReadBy(settings.ValueOf(cmd, "read-by"))
+	o.options.ReadBy = tablesource.ReadBy(settings.JobSpec(cmd).ReadBy)
 	if cmd.Flags().Changed("limit") && o.options.Differences == "" {
 		err = settings.AboutFlags(errors.New("--limit needs --differences: it is the number of rows in that file"), "limit", "differences")
 	}

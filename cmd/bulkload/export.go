@@ -91,7 +91,7 @@ func (o *exportOptions) run(cmd *cobra.Command, g *globals, table string) error 
 	if o.to == "" || o.options.Format == "" {
 		return fail.Usage(settings.AboutFlags(errors.New("export needs --to and --format"), "to", "format"))
 	}
-	readBy := tablesource.ReadBy(settings.ValueOf(cmd, "read-by"))
+	readBy := tablesource.ReadBy(settings.JobSpec(cmd).ReadBy)
 	ref, err := exportRef(table)
 	if err != nil {
 		return fail.Usage(err)
