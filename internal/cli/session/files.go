@@ -17,12 +17,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// endFiles are the settings of files that a command writes at its end, and recordFiles those of records, which are compared with the inputs as
-// these are opened.
-func endFiles() []string    { return []string{"result-file", "report", "metrics-file", "openlineage"} }
+// endFiles are the settings of files that a command writes in addition to its output, most of them at its end, and recordFiles those of records, which
+// are compared with the inputs as these are opened.
+func endFiles() []string {
+	return []string{"result-file", "report", "metrics-file", "openlineage", "svg", "differences", "digests", "cpuprofile", "memprofile", "trace"}
+}
 func recordFiles() []string { return []string{"reject-file", "filtered-file", "duplicates-file"} }
 
-// checkFiles refuses a file that a command would write at its end if it is an input, the job file, or the file of another setting.
+// checkFiles refuses a file that a command would write if it is an input, the job file, or the file of another setting.
 func checkFiles(cmd *cobra.Command) error {
 	spec, flags := settings.JobSpec(cmd), endFiles()
 	for i, flag := range flags {
