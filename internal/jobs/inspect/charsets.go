@@ -31,13 +31,15 @@ func detect(texts []text, given string) (charsets, error) {
 		return charsets{name: given, reason: "as given"}, err
 	}
 	var found charsets
+	open := true // all texts so far are ASCII
 	for i := range texts {
 		t := &texts[i]
 		own := textCharsets(t.data, t.whole)
+		plain := own.name == "" && len(own.others) == 0 && ascii(t.data)
 		switch {
-		case own.name == "" && len(own.others) == 0 && (found.name != "" || len(found.others) > 0) && ascii(t.data):
-		case found.reason == "" || ascii(texts[0].data) && i == 1:
-			found = own
+		case open:
+			found, open = own, plain
+		case plain:
 		case own.name != found.name:
 			found.others = append(found.others, cmp.Or(own.name, "utf-8"))
 			found.reason += "; " + t.path + ": " + own.reason
