@@ -138,8 +138,10 @@ func (o *adviseOptions) statement(spec *spec.Spec, a *table.Advice) (string, err
 	if err != nil {
 		return "", err
 	}
-	family := loader.Family{Name: spec.FamilyName(), Compression: "SNAPPY", Encoding: "FAST_DIFF", Bloom: "ROW"}
-	t := loader.TableSpec{Name: name, Families: []loader.Family{family}, SplitKeys: points, Attributes: map[string]string{}}
+	t := loader.TableSpec{Name: name, SplitKeys: points, Attributes: map[string]string{}}
+	for _, family := range spec.Families() {
+		t.Families = append(t.Families, loader.Family{Name: family, Compression: "SNAPPY", Encoding: "FAST_DIFF", Bloom: "ROW"})
+	}
 	if size := o.options.MaxFileSize; size > 0 {
 		t.Attributes["MAX_FILESIZE"] = fmt.Sprint(size)
 	}
@@ -156,6 +158,6 @@ func printAdvice(w io.Writer, spec *spec.Spec, a *table.Advice, statement string
 	}
 	fmt.Fprintf(w, "\nin HBase's shell:\n%s\n", statement)
 	if spec.Table != "" && a.Splits != "" {
-		fmt.Fprintf(w, "\nor: bulkload table create %s --family %s --splits %s\n", spec.Table, strings.TrimSpace(spec.FamilyName()), a.Splits)
+		fmt.Fprintf(w, "\nor: bulkload table create %s --family %s --splits %s\n", spec.Table, strings.Join(spec.Families(), " --family "), a.Splits)
 	}
 }
