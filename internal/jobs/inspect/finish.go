@@ -9,6 +9,7 @@ import (
 
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
 )
 
 // finish adds findings that depend on the whole report.
@@ -34,6 +35,7 @@ func (r *Report) finish() {
 			r.Doubts = append(r.Doubts, Doubt{About: []string{"partitions"}, Text: fmt.Sprintf("column %s is in the records and in the path: a job refuses that (partitions: off ignores the path)", name)})
 		}
 	}
+	r.choose()
 	if r.reading != nil {
 		r.noteText()
 	}
@@ -45,6 +47,33 @@ func (r *Report) finish() {
 	}
 	if r.extra {
 		r.Notes = append(r.Notes, "not all files have the same columns: with missing: null a missing column is NULL")
+	}
+}
+
+// choose leaves the given columns alone, where the files name their columns, and doubts those that a job would refuse.
+func (r *Report) choose() {
+	given := r.given.Columns
+	if len(given) == 0 || r.names != nil || len(r.Columns) == 0 {
+		return
+	}
+	var all, more []string
+	r.Columns = slices.DeleteFunc(r.Columns, func(c Column) bool {
+		all = append(all, c.Name)
+		if slices.Contains(given, c.Name) {
+			return false
+		}
+		more = append(more, c.Name)
+		return true
+	})
+	r.Keys = slices.DeleteFunc(r.Keys, func(k Key) bool {
+		return slices.ContainsFunc(k.Columns, func(name string) bool { return !slices.Contains(given, name) })
+	})
+	lacks := slices.DeleteFunc(slices.Clone(given), func(name string) bool { return slices.Contains(all, name) })
+	switch {
+	case len(lacks) > 0 && r.given.Missing != string(source.MissingNull):
+		r.Doubts = append(r.Doubts, Doubt{About: []string{"columns"}, Text: "the input has no column " + strings.Join(lacks, ", ")})
+	case len(more) > 0 && r.Format == "text" && r.given.Extra != string(source.ExtraIgnore):
+		r.Doubts = append(r.Doubts, Doubt{About: []string{"columns", "extra"}, Text: "the input has columns that are not given: " + strings.Join(more, ", ") + " (extra: ignore leaves them out)"})
 	}
 }
 

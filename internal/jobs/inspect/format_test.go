@@ -12,6 +12,49 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
+// TestColumnsThatAreGiven checks that the job file has the given columns alone, and that those which the input does not have are asked about.
+func TestColumnsThatAreGiven(t *testing.T) {
+	parquet, err := os.ReadFile("../../../testdata/source/dialects/spark/parquet-nested.parquet")
+	testcheck.Must(t, err)
+	const table = "id,a,b\n1,x,p\n2,y,q\n"
+	gbk := "{\"id\":1,\"a\":\"\xc9\xcf\xba\xa3\",\"b\":2}\n"
+	for _, c := range []struct{ name, text, columns, extra, charset, want, doubt string }{
+		{"x.csv", table, "id,a", "ignore", "", "a=x id=1|a=y id=2", ""},
+		{"x.csv", table, "b,a,id", "", "", "a=x b=p id=1|a=y b=q id=2", ""},
+		{"x.csv", table, "id,a", "", "", "", "columns that are not given: b"},
+		{"x.csv", table, "id,nosuch", "ignore", "", "", "no column nosuch"},
+		{"day=7/x.csv", table, "id,day", "ignore", "", "day=7 id=1|day=7 id=2", ""},
+		{"x.jsonl", gbk, "id,a", "", "gbk", "a=上海 id=1", ""},
+		{"day=7/x.jsonl", gbk, "day,b", "", "gbk", "b=2 day=7", ""},
+		{"x.parquet", string(parquet), "id", "", "", "id=1|id=2", ""},
+		{"day=7/x.parquet", string(parquet), "id,day", "", "", "day=7 id=1|day=7 id=2", ""},
+	} {
+		path := filepath.Join(t.TempDir(), c.name)
+		testcheck.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testcheck.Must(t, os.WriteFile(path, []byte(c.text), 0o600))
+		s := spec.Spec{Columns: strings.Split(c.columns, ",")}
+		s.Extra, s.Charset = c.extra, c.charset
+		if strings.HasSuffix(c.name, ".csv") {
+			s.Header = "yes"
+		}
+		r := look(t, path, s, inspect.Options{})
+		if c.doubt != "" {
+			if len(r.Doubts) != 1 || !strings.Contains(r.Doubts[0].Text, c.doubt) || r.Job() != nil {
+				t.Errorf("%s of %s: %+v", c.columns, c.name, r.Doubts)
+			}
+			continue
+		}
+		if r.Job() == nil {
+			t.Errorf("%s of %s: %+v, %+v", c.columns, c.name, r.Doubts, r.Refused)
+			continue
+		}
+		rows, err := readJob(t, r.Job(), nil)
+		if got := rowTexts(rows); err != nil || !strings.HasPrefix(got+"|", c.want+"|") || len(r.Columns) != len(s.Columns) {
+			t.Errorf("%s of %s: %s, want %s, %v\n%s", c.columns, c.name, got, c.want, err, r.Job())
+		}
+	}
+}
+
 // TestFormatThatIsGiven checks that a given format overrides the name and the first bytes of text, but not the first bytes of a binary format.
 func TestFormatThatIsGiven(t *testing.T) {
 	const lines, table = "{\"id\":1,\"a\":\"x\"}\n{\"id\":2,\"a\":\"y\"}\n", "id,a\n1,x\n2,y\n"

@@ -37,6 +37,9 @@ func (r *Report) Job() []byte {
 		r.jobText(line)
 	} else {
 		line("format: %s", r.Format)
+		if charset := r.given.LinesCharset(); charset != "" {
+			line("charset: %s", charset)
+		}
 	}
 	r.jobGiven(line)
 	r.jobColumns(line)

@@ -46,7 +46,8 @@ func Run(ctx context.Context, resolve source.Resolve, inputs []string, s spec.Sp
 		return nil, err
 	}
 	r := &Report{Schema: 1, Inputs: slices.Clone(inputs), Files: []File{}, given: s}
-	so := source.Options{AllowEmpty: true, Partitions: s.Partitions, Where: s.Where, Memory: o.Memory, Extra: source.Extra(s.Extra)}
+	so := source.Options{AllowEmpty: true, Partitions: s.Partitions, Where: s.Where, Memory: o.Memory, Extra: source.Extra(s.Extra),
+		Missing: source.Missing(s.Missing), Columns: s.Columns, Charset: s.LinesCharset()}
 	if !source.Format(s.Format).Traits().Text { // text is validated without its format, because its dialect is detected later
 		so.Format = source.Format(s.Format)
 	}
