@@ -42,14 +42,7 @@ func loadEvents() []eventInfo {
 				h.prepare(t.Token, h.tableOf(h.table))
 			}),
 		ofRecord(EventSending, journal.First, "before files are sent: from now on HBase may have them", (*History).send),
-		of(EventLoaded, journal.Later, "after HBase has taken files, by its answer or because they were found in the table",
-			func(h *History, f FilesRecord) {
-				h.set(f.Files, FileLoaded)
-				if h.loads == nil { // otherwise the load is an undo's
-					h.loadedFiles += len(f.Files)
-					h.region(f.Region).Files += len(f.Files)
-				}
-			}),
+		of(EventLoaded, journal.Later, "after HBase has taken files, by its answer or because they were found in the table", (*History).load),
 		of(EventReturned, journal.Later, "after it is certain that HBase has not taken files: refused, not sent, or found at their source", func(h *History, f FilesRecord) { h.set(f.Files, FileReady) }),
 		{Event: EventUnknown, Record: FilesRecord{}, Synced: journal.Later, When: "after an answer was lost: HBase may have the files"},
 		{Event: EventFencing, Record: FencingRecord{}, Synced: journal.First, When: "before a file gets another name (to), so that a request that still waits cannot find it"},
@@ -90,6 +83,21 @@ func (h *History) rewrite(w RewrittenRecord) {
 		h.Replaced = append(h.Replaced, p.Path)
 	}
 	h.set(w.Children, FileReady)
+}
+
+// load applies files that were loaded. One whose answer was lost has a record without a region, when it is found in the table, and then one with it.
+func (h *History) load(f FilesRecord) {
+	if h.loads == nil { // otherwise the load is an undo's
+		for _, file := range f.Files {
+			if h.Files[file.Path] != FileLoaded {
+				h.loadedFiles++
+			}
+		}
+		if f.Region != "" {
+			h.region(f.Region).Files += len(f.Files)
+		}
+	}
+	h.set(f.Files, FileLoaded)
 }
 
 func (h *History) send(_ journal.Record, s SendingRecord) error {

@@ -101,3 +101,29 @@ func TestInputThatChangedInOneWayDiffers(t *testing.T) {
 		t.Errorf("what was not recorded is compared: %s", what)
 	}
 }
+
+// TestFileThatIsResolvedCountsOnce checks that a file whose answer was lost is one loaded file of its region, also in journals of earlier versions: it
+// is recorded when it is found in the table, without a region, and again with the region's files.
+func TestFileThatIsResolvedCountsOnce(t *testing.T) {
+	lost, other, earlier := []loader.HFile{{Path: "/d/f/lost"}}, []loader.HFile{{Path: "/d/f/other"}}, []loader.HFile{{Path: "/d/f/earlier"}}
+	h := NewHistory()
+	for i, step := range []struct {
+		event Event
+		data  any
+	}{
+		{EventLoading, FilesRecord{Files: slices.Concat(lost, other, earlier)}},
+		{EventLoaded, FilesRecord{Files: earlier}},
+		{EventSending, SendingRecord{Groups: []FilesRecord{{Region: "r", Server: "s:1", Files: slices.Concat(lost, other)}}}},
+		{EventUnknown, FilesRecord{Region: "r", Files: slices.Concat(lost, other)}},
+		{EventLoaded, FilesRecord{Files: lost}},
+		{EventLoaded, FilesRecord{Files: other}},
+		{EventLoaded, FilesRecord{Region: "r", Files: slices.Concat(lost, other)}},
+	} {
+		r, err := journal.NewRecord(int64(i+1), string(step.event), step.data)
+		testcheck.Must(t, err)
+		testcheck.Must(t, h.apply(r))
+	}
+	if want := []Taken{{Region: "r", Server: "s:1", Files: 2}}; h.loadedFiles != 3 || !slices.Equal(h.taken, want) {
+		t.Errorf("%d files are loaded, regions %+v; want 3 and %+v", h.loadedFiles, h.taken, want)
+	}
+}

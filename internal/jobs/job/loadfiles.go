@@ -138,6 +138,7 @@ func undecidedHint(err error, log *checkpoint.Job, m *manifest.Manifest, moved b
 // to be called. The regions that load files are added to the given ones.
 func (j *run) hooks(ctx context.Context, copyTo *staging.Dir, regions map[string]bool) loader.Events {
 	log, e := j.job, j.options.Events
+	resolved := map[string]bool{} // files that count as loaded before they are reported with their region, if ever
 	return loader.Events{
 		OnPrepared: func(token string) error {
 			err := log.Record(checkpoint.EventPrepared, checkpoint.TokenRecord{Token: token})
@@ -157,7 +158,9 @@ func (j *run) hooks(ctx context.Context, copyTo *staging.Dir, regions map[string
 		},
 		OnLoaded: func(r loader.Region, files []loader.HFile) error {
 			regions[r.Encoded] = true
-			e.Load(r.Encoded, len(files))
+			if n := len(files) - countOf(files, resolved); n > 0 {
+				e.Load(r.Encoded, n)
+			}
 			return log.Record(checkpoint.EventLoaded, checkpoint.FilesRecord{Region: r.Encoded, Files: files})
 		},
 		OnReturned: func(r loader.Region, files []loader.HFile, reason error) error {
@@ -172,6 +175,8 @@ func (j *run) hooks(ctx context.Context, copyTo *staging.Dir, regions map[string
 		OnResolved: func(f loader.HFile, place loader.Place) error {
 			e.Note("outcome of a file resolved", "file", f.Path, "place", place.String())
 			if place == loader.PlaceStore {
+				resolved[f.Path] = true
+				e.Load("", 1)
 				return log.Record(checkpoint.EventLoaded, checkpoint.FilesRecord{Files: []loader.HFile{f}})
 			}
 			return log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Reason: "found at its source", Files: []loader.HFile{f}})
@@ -203,6 +208,16 @@ func (j *run) hooks(ctx context.Context, copyTo *staging.Dir, regions map[string
 			return log.Record(checkpoint.EventCleaned, checkpoint.TokenRecord{Token: token})
 		},
 	}
+}
+
+// countOf returns the number of files whose paths are in a set.
+func countOf(files []loader.HFile, paths map[string]bool) (n int) {
+	for _, f := range files {
+		if paths[f.Path] {
+			n++
+		}
+	}
+	return n
 }
 
 // pathOf returns a file's path on HDFS.

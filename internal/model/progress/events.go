@@ -20,7 +20,7 @@ type Events struct {
 	OnWritten func(bytes int64)                // bytes of HFiles passed to the file system
 	OnHFile   func(f HFile)                    // an HFile is complete under its final name
 	OnChecked func(bytes int64)                // bytes of HFiles that were checked before the load
-	OnLoad    func(region string, files int)   // HBase loaded files; the region's encoded name
+	OnLoad    func(region string, files int)   // HBase loaded files; the region's encoded name, or an empty one of files that were found in the table
 	OnRead    func(rows int64)                 // rows of the table that verification has read
 	OnTasks   func(t Tasks)                    // progress of the tasks of a YARN job; later calls replace earlier ones
 	OnPause   func(p Pause)                    // work waits or continues

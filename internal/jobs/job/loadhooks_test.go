@@ -1,0 +1,30 @@
+package job
+
+import (
+	"testing"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/loader"
+)
+
+// TestResolvedFilesCountOnce checks that the progress of a load counts each file once: one whose answer was lost, which is resolved and then reported
+// with its region, one that an earlier attempt had loaded, which is only resolved, and one that was answered.
+func TestResolvedFilesCountOnce(t *testing.T) {
+	log := &checkpoint.Job{History: checkpoint.NewHistory()}
+	loaded := map[string]int{}
+	j := &run{job: log, options: RunOptions{}}
+	j.options.Events = progress.Events{OnLoad: func(region string, files int) { loaded[region] += files }}
+	hooks := j.hooks(t.Context(), nil, map[string]bool{})
+	region := loader.Region{Encoded: "r"}
+	lost, earlier, answered, back := loader.HFile{Path: "/d/f/lost"}, loader.HFile{Path: "/d/f/earlier"}, loader.HFile{Path: "/d/f/answered"}, loader.HFile{Path: "/d/f/back"}
+	testcheck.Must(t, hooks.OnResolved(earlier, loader.PlaceStore))
+	testcheck.Must(t, hooks.OnResolved(lost, loader.PlaceStore))
+	testcheck.Must(t, hooks.OnLoaded(region, []loader.HFile{lost}))
+	testcheck.Must(t, hooks.OnResolved(back, loader.PlaceSource))
+	testcheck.Must(t, hooks.OnLoaded(region, []loader.HFile{answered, back}))
+	if loaded[""] != 2 || loaded["r"] != 2 {
+		t.Errorf("%v files count, want 2 resolved and 2 of the region", loaded)
+	}
+}
