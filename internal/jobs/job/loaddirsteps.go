@@ -260,6 +260,7 @@ func (d *dirLoad) end(ctx context.Context) error {
 			d.options.Events.Warn("files that were cut or merged are left behind", "path", d.cuts(), "error", err)
 		}
 	}
+	d.job.EndPrepared(ctx, d.env, d.cluster, d.options.Events)
 	d.result.Elapsed = time.Since(d.started)
 	err := d.job.End(ctx, d.result, nil, false, d.options.Events)
 	if err == nil {

@@ -5,6 +5,8 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/loader"
 )
@@ -26,5 +28,21 @@ func TestResolvedFilesCountOnce(t *testing.T) {
 	testcheck.Must(t, hooks.OnLoaded(region, []loader.HFile{answered, back}))
 	if loaded[""] != 2 || loaded["r"] != 2 {
 		t.Errorf("%v files count, want 2 resolved and 2 of the region", loaded)
+	}
+}
+
+// TestEndOfADirectorysLoadDropsPrepared checks that the load of a directory removes, at its end, HBase's staging directories that its journal still has,
+// like other jobs.
+func TestEndOfADirectorysLoadDropsPrepared(t *testing.T) {
+	log := &checkpoint.Job{History: checkpoint.NewHistory()}
+	testcheck.Must(t, log.Record(checkpoint.EventPlan, checkpoint.PlanRecord{Table: "t"}))
+	testcheck.Must(t, log.Record(checkpoint.EventAttempt, checkpoint.AttemptRecord{}))
+	testcheck.Must(t, log.Record(checkpoint.EventPrepared, checkpoint.TokenRecord{Token: "file://" + t.TempDir() + "/hbase/staging/u__t__1"})) // it is gone
+	env := jobtest.Env(t)
+	at, err := env.Conf.Resolve("file://" + t.TempDir())
+	testcheck.Must(t, err)
+	d := &dirLoad{run: run{env: env, job: log, result: &result.Result{}}, at: at}
+	if err := d.end(t.Context()); err != nil || len(log.Prepared) > 0 || !log.Finished {
+		t.Errorf("error %v, directories %v, finished %t", err, log.Prepared, log.Finished)
 	}
 }
