@@ -11,14 +11,19 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"bulkload/internal/hadoop/frames"
 
+	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// throwing is a server that answers each request with what answer returns for it: the short name of an exception, or an empty string to close the
-// connection instead.
+// isLoaded is the answer of a server that has loaded the files.
+const isLoaded = "loaded"
+
+// throwing is a server that answers each request with what answer returns for it: the short name of an exception, isLoaded, or an empty string to close
+// the connection instead.
 func throwing(answer func(request []byte) string) func(nc net.Conn) {
 	return func(nc net.Conn) {
 		if !readFull(nc, make([]byte, 6)) || readFrame(nc) == nil {
@@ -35,6 +40,12 @@ func throwing(answer func(request []byte) string) func(nc net.Conn) {
 				return
 			}
 			id, _ := varintField(header, 1)
+			if class == isLoaded {
+				if _, err := nc.Write(answerFrame(frames.AppendNumber(nil, 1, id), protowire.AppendBytes(nil, frames.AppendNumber(nil, 1, 1)))); err != nil {
+					return
+				}
+				continue
+			}
 			exception := frames.AppendEach(nil, []byte("org.apache.hadoop.hbase."+class), []byte(class+": no\n"))
 			if _, err := nc.Write(answerFrame(frames.AppendBytes(frames.AppendNumber(nil, 1, id), headerException, exception), nil)); err != nil {
 				return
@@ -184,4 +195,45 @@ func checkNotSent(t *testing.T, err, cause error, events []string, n int) {
 	if !errors.Is(err, cause) || !slices.Equal(events, want) {
 		t.Errorf("error %v, events %q, want %q", err, events, want)
 	}
+}
+
+// slowCutter is a rewriter that takes a time for each cut, into two parts.
+type slowCutter struct {
+	Rewriter
+	fsys *memFS
+	each time.Duration
+}
+
+func (c slowCutter) Cut(_ context.Context, f HFile, at [][]byte) ([]HFile, error) {
+	<-time.After(c.each)
+	parts := []HFile{{Family: "f", Path: f.Path + "-1", First: f.First, Last: f.First, FileID: 101}, {Family: "f", Path: f.Path + "-2", First: at[0], Last: f.Last, FileID: 102}}
+	for _, p := range parts {
+		c.fsys.files[p.Path] = p.FileID
+	}
+	return parts, nil
+}
+
+// TestCuttingIsNoLackOfProgress checks that the time for cutting files between rounds, or a pause within it, does not end a load for a lack of progress.
+func TestCuttingIsNoLackOfProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answers := make(chan string, 5)
+		for _, answer := range []string{"NotServingRegionException", "RegionTooBusyException", "RegionTooBusyException", isLoaded, isLoaded} {
+			answers <- answer
+		}
+		l, groups, events := sendingLoad(t, throwing(func([]byte) string { return <-answers }), metaRegions(t, testTable, "rs:1"))
+		defer l.cluster.Close()
+		m := &stubMeta{regions: metaRegions(t, testTable, "rs:1", "rs:1")} // the region was split meanwhile
+		l.req.Table, l.cluster.places = testTable, places{meta: "meta:1"}
+		serveStub(t, l.cluster, "meta:1", region.RegionClient, m.answer)
+		l.req.Rewriter = slowCutter{fsys: l.req.FS.(*memFS), each: 40 * time.Minute}
+		groups[0].files[0].Last = []byte("x")
+		err := l.rounds(t.Context(), groups)
+		want := []string{
+			"loaded /d/f/file0-1", "loaded /d/f/file0-2", "returned /d/f/file0", "returned /d/f/file0-1", "returned /d/f/file0-2",
+			"sending /d/f/file0", "sending /d/f/file0-1", "sending /d/f/file0-1", "sending /d/f/file0-2", "sending /d/f/file0-2",
+		}
+		if got := events(); err != nil || !slices.Equal(got, want) {
+			t.Errorf("error %v, events %q, want %q", err, got, want)
+		}
+	})
 }

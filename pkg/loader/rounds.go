@@ -35,10 +35,12 @@ func (l *load) rounds(ctx context.Context, groups []group) error {
 		if err != nil {
 			return err
 		}
+		began := time.Now()
 		if groups, err = l.regroup(ctx, regions, again); err != nil {
 			return err
 		}
 		l.mu.Lock()
+		l.progress = l.progress.Add(time.Since(began)) // cutting, and a pause within it, is no lack of progress
 		for _, g := range again {
 			delete(l.regions, string(g.region.Start))
 		}
