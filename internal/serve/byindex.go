@@ -24,7 +24,7 @@ type index struct {
 }
 
 // indexesOf returns the indexes of a job, in the job's order.
-func indexesOf(c query.IndexCluster, job spec.Job) ([]*index, error) {
+func indexesOf(c query.Cluster, job spec.Job) ([]*index, error) {
 	var list []*index
 	for _, t := range job.Targets() {
 		if t.Index == "" {

@@ -15,7 +15,7 @@ import (
 
 // Cluster is the cluster that the service reads: a *[loader.Cluster].
 type Cluster interface {
-	query.IndexCluster
+	query.Cluster
 	Close() error
 }
 
@@ -83,14 +83,6 @@ func (h *held) Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.
 		return err
 	}
 	return c.Scan(ctx, req, fn)
-}
-
-func (h *held) Rows(ctx context.Context, table loader.TableName, keys [][]byte) ([]loader.Row, error) {
-	c, err := h.get()
-	if err != nil {
-		return nil, err
-	}
-	return c.Rows(ctx, table, keys)
 }
 
 func (h *held) KnownRegions(ctx context.Context, table loader.TableName) ([]loader.Region, error) {

@@ -45,7 +45,7 @@ type resources struct {
 }
 
 // loadResources reads all job files of a directory, or none. The error lists everything that is wrong with them.
-func loadResources(dir string, c query.IndexCluster, before *resources) (*resources, error) {
+func loadResources(dir string, c query.Cluster, before *resources) (*resources, error) {
 	files, err := jobFiles(dir)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func jobFiles(dir string) ([]string, error) {
 	return names, nil
 }
 
-func loadResource(path string, c query.IndexCluster) (r *resource, err error) {
+func loadResource(path string, c query.Cluster) (r *resource, err error) {
 	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	defer func() {
 		if err != nil && !strings.Contains(err.Error(), path) {

@@ -32,7 +32,6 @@ type fake struct {
 	onScan  func(ctx context.Context)   // called before a scan of a request; scans of probes begin with a salt only, or without a start row
 	onRow   func(n int, k []byte) error // called before a scan returns its n-th row
 	scans   int
-	onGet   func() // called when rows are read by their keys, which has no limit of bytes
 }
 
 func (f *fake) Close() error { return nil }
@@ -53,24 +52,6 @@ func (f *fake) Describe(context.Context, loader.TableName) (*loader.Table, error
 		return nil, loader.ErrTableNotFound
 	}
 	return &loader.Table{State: f.state}, nil
-}
-
-func (f *fake) Rows(_ context.Context, _ loader.TableName, keys [][]byte) ([]loader.Row, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.onGet != nil {
-		f.onGet()
-	}
-	rows := make([]loader.Row, len(keys))
-	for i, key := range keys {
-		rows[i].Key = key
-		for _, r := range f.rows {
-			if bytes.Equal(r.Key, key) {
-				rows[i].Cells = slices.Clone(r.Cells)
-			}
-		}
-	}
-	return rows, f.err
 }
 
 func (f *fake) Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.Row) error) error {

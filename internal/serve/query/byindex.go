@@ -15,12 +15,6 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// IndexCluster is the cluster that a table and its index are read from: a *[loader.Cluster].
-type IndexCluster interface {
-	Cluster
-	Rows(ctx context.Context, table loader.TableName, keys [][]byte) ([]loader.Row, error)
-}
-
 // entriesAtATime is the number of index entries that are read before their rows, rowsAtATime the number of rows that
 // are read at the same time, and before they are passed on.
 const (
@@ -50,7 +44,7 @@ func ReadBy(ctx context.Context, env *cluster.Env, s spec.Job, index string, q Q
 
 // An Index is a table and one of its indexes, prepared for queries. Safe for concurrent use.
 type Index struct {
-	cluster     IndexCluster
+	cluster     Cluster
 	index, data *Table
 	key         keygen.Expr     // key of the index
 	columns     []string        // columns of the index's key and its query, without repetitions
@@ -60,7 +54,7 @@ type Index struct {
 
 // NewIndex reads nothing yet. It refuses an index with a column that is not a text cell of the data, since the entries could
 // not be compared with their rows.
-func NewIndex(c IndexCluster, s spec.Job, name string) (*Index, error) {
+func NewIndex(c Cluster, s spec.Job, name string) (*Index, error) {
 	target, err := s.Index(name)
 	if err != nil {
 		return nil, err

@@ -38,19 +38,6 @@ func (f fakeTables) Scan(ctx context.Context, req loader.ScanRequest, fn func(lo
 	return f.of(req.Table).Scan(ctx, req, fn)
 }
 
-func (f fakeTables) Rows(_ context.Context, t loader.TableName, keys [][]byte) ([]loader.Row, error) {
-	rows := make([]loader.Row, len(keys))
-	for i, key := range keys {
-		rows[i].Key = key
-		for _, r := range f.of(t).rows {
-			if string(r.Key) == string(key) {
-				rows[i].Cells = slices.Clone(r.Cells)
-			}
-		}
-	}
-	return rows, nil
-}
-
 // put writes a row, which replaces one with the same key.
 func (f fakeTables) put(table, key string, cells ...string) {
 	t := f[table]
