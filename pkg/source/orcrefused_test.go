@@ -78,7 +78,7 @@ func TestORCRefused(t *testing.T) {
 		"none.orc":      {orcFile(0, 0, nil, nil, nil, orcType(12)), "it has no columns", Options{}},
 		"loop.orc":      {orcFile(0, 0, nil, nil, nil, orcType(12, 0, "a")), "schema: type 0 is out of order", Options{}},
 		"rows.orc":      {orcFile(0, 5, nil, []byte{0x12, 0, 0x12, 0}, nil, orcType(12, 1, "a"), orcType(4)), `stripe 0, column a: it has fewer values than the stripe has rows`, Options{}},
-		"zone.orc":      {orcFile(0, 5, nil, []byte{0x12, 0, 0x12, 0}, nil, orcType(12, 1, "a"), orcType(9)), `its stripes do not say in which time zone its timestamps are`, Options{}},
+		"zone.orc":      {orcFile(0, 5, nil, []byte{0x12, 0, 0x12, 0}, nil, orcType(12, 1, "a"), orcType(9)), `its stripes do not name the time zone of their timestamps`, Options{}},
 		"encodings.orc": {orcFile(0, 5, nil, []byte{0x12, 0}, nil, orcType(12, 1, "a"), orcType(4)), `the footer of the stripe is damaged`, Options{}},
 		"x.csv":         {whole, "begins and ends as a file of ORC: give `format` orc", Options{}},
 	} {

@@ -1,4 +1,4 @@
 // Package rowkey writes row keys as text and reads them back, as HBase's
-// Bytes.toStringBinary and Bytes.toBytesBinary do. It is a package of its own, so
-// that packages that only print keys need not import keygen.
+// Bytes.toStringBinary and Bytes.toBytesBinary do. It is a small leaf of its own,
+// so that packages that only print keys need not import keygen.
 package rowkey
