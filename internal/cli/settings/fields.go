@@ -77,7 +77,7 @@ func JobSpec(cmd *cobra.Command) spec.Spec {
 		case ok:
 			texts = list.GetSlice()
 		case field.Commas && texts[0] == "":
-			continue
+			texts = nil
 		case field.Commas:
 			texts = SplitList(texts[0])
 		}
