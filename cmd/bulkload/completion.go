@@ -163,8 +163,9 @@ func completeOld(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, 
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// stateOf returns the state directory of a command, by default the program's.
+// stateOf returns the state directory of a command that is completed, by default the program's.
 func stateOf(cmd *cobra.Command) string {
+	_ = settings.Command(cmd, func() *slog.Logger { return slog.New(slog.DiscardHandler) }) // as in completeTables
 	if dir := settings.ValueOf(cmd, "state"); dir != "" {
 		return dir
 	}
