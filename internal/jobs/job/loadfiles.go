@@ -190,12 +190,12 @@ func (j *run) hooks(ctx context.Context, copyTo *staging.Dir, regions map[string
 		OnRefused: func(refused *loader.RefusedError) error {
 			var files []loader.HFile
 			for _, f := range refused.Files {
-				if f.Place == loader.PlaceSource {
+				if f.Place == loader.PlaceSource { // others are loaded and recorded, or their outcome stays unknown
 					files = append(files, f.File)
 				}
 			}
-			if len(files) < len(refused.Files) {
-				return nil // the outcome of the others stays unknown
+			if len(files) == 0 {
+				return nil
 			}
 			return log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Region: refused.Region.Encoded, Reason: refused.Error(), Files: files})
 		},

@@ -46,3 +46,25 @@ func TestEndOfADirectorysLoadDropsPrepared(t *testing.T) {
 		t.Errorf("error %v, directories %v, finished %t", err, log.Prepared, log.Finished)
 	}
 }
+
+// TestRefusedFilesAtTheirSourcesAreReturned checks that the files of a refused load that are at their sources count as not sent, also if the server had
+// loaded others of the same region before it refused, or one cannot be found.
+func TestRefusedFilesAtTheirSourcesAreReturned(t *testing.T) {
+	log := &checkpoint.Job{History: checkpoint.NewHistory()}
+	hooks := (&run{job: log}).hooks(t.Context(), nil, map[string]bool{})
+	region, refused := loader.Region{Encoded: "r"}, &loader.RefusedError{}
+	var files []loader.HFile
+	for _, place := range []loader.Place{loader.PlaceSource, loader.PlaceStore, loader.PlaceGone} {
+		f := loader.HFile{Family: "f", Path: "/d/f/" + place.String()}
+		files = append(files, f)
+		refused.Files = append(refused.Files, loader.FileState{File: f, Place: place})
+	}
+	testcheck.Must(t, hooks.OnSending([]loader.Sending{{Region: region, Files: files}}))
+	testcheck.Must(t, hooks.OnLoaded(region, files[1:2]))
+	testcheck.Must(t, hooks.OnRefused(refused))
+	for i, want := range []any{checkpoint.FileReady, checkpoint.FileLoaded, checkpoint.FileSent} {
+		if got := log.Files[files[i].Path]; got != want {
+			t.Errorf("%s: %v, want %v", files[i].Path, got, want)
+		}
+	}
+}
