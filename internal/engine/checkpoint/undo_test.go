@@ -129,7 +129,7 @@ func TestUndoOfTablesIsReplayed(t *testing.T) {
 		{EventPlan, PlanRecord{Job: "0123456789abcdef", Table: "t", Timestamp: 7, Tables: []PlanRecord{{Table: "x"}, {Table: "by_v", Index: "v"}}}, "[  ]", 0},
 		{EventAttempt, AttemptRecord{Attempt: 1}, "[  ]", 0},
 		{EventBuilt, BuiltRecord{Manifest: m, Tables: []*manifest.Manifest{m, m}}, "[  ]", 0},
-		{EventLoading, FilesRecord{Files: files("0")}, "[  ]", 0}, {EventLoaded, FilesRecord{Files: files("0")}, "[  ]", 0}, {EventVerified, &result.Verification{}, "[  ]", 0},
+		{EventLoading, FilesRecord{Files: files("0")}, "[  ]", 0}, {EventLoaded, FilesRecord{Region: "r", Files: files("0")}, "[  ]", 0}, {EventVerified, &result.Verification{}, "[  ]", 0},
 		{EventTable, TurnRecord{1, "x"}, "[  ]", 0}, {EventLoading, FilesRecord{Files: files("1")}, "[  ]", 0}, {EventLoaded, FilesRecord{Files: files("1")}, "[  ]", 0}, {EventVerified, &result.Verification{}, "[  ]", 0},
 		{EventTable, TurnRecord{2, "by_v"}, "[  ]", 0}, {EventLoading, FilesRecord{Files: files("2")}, "[  ]", 0}, {EventLoaded, FilesRecord{Files: files("2")}, "[  ]", 0}, {EventVerified, &result.Verification{}, "[  ]", 0},
 		{EventDone, DoneRecord{Result: &result.Result{}}, "[  ]", 0},
