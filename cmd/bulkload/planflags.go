@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/ui"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/estimate"
@@ -80,7 +81,7 @@ func (o *planFlags) show(cmd *cobra.Command, g *globals, e *estimate.Estimate, o
 		return g.Print(out, object, func(w io.Writer) { text(w, out) })
 	}
 	if g.ForPeople() {
-		text(cmd.ErrOrStderr(), cmd.ErrOrStderr())
+		text(ui.Plain(cmd.ErrOrStderr()), cmd.ErrOrStderr())
 	}
 	printSuggested(out, e)
 	return nil

@@ -87,7 +87,7 @@ func (p *Program) ForPeople() bool { return !p.JSON() && !p.logs.quiet }
 // it. Print first writes a result that was held before.
 func (p *Program) Print(w io.Writer, v any, text func(io.Writer)) error {
 	if !p.JSON() {
-		text(w)
+		text(ui.Plain(w))
 		return nil
 	}
 	err := p.release()

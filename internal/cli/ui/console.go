@@ -56,5 +56,5 @@ func (c *Console) Say(level slog.Level, msg, text string) {
 		log.Log(context.Background(), level, msg, "error", text)
 		return
 	}
-	fmt.Fprintf(c, "bulkload: %s\n", text)
+	fmt.Fprintf(Plain(c), "bulkload: %s\n", text)
 }
