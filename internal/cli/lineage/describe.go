@@ -3,7 +3,9 @@ package lineage
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -100,7 +102,7 @@ func documentation(w Subject) string {
 }
 
 // inputDatasets returns the inputs as they were given. For a pattern it returns the directory that the pattern
-// searches.
+// searches. Standard input and pipes are no datasets.
 func inputDatasets(w Subject) []dataset {
 	list := []dataset{}
 	for _, name := range w.Spec.Inputs {
@@ -112,7 +114,11 @@ func inputDatasets(w Subject) []dataset {
 			list = append(list, d)
 			continue
 		}
-		if i := strings.IndexAny(name, `*?[\`); i >= 0 {
+		mode, found := localMode(w.Env.Conf, name)
+		if streamed(name, mode) {
+			continue
+		}
+		if i := strings.IndexAny(name, `*?[\`); i >= 0 && !found { // a file with this name is not a pattern
 			name = cmp.Or(name[:strings.LastIndexByte(name[:i], '/')+1], ".")
 		}
 		if d, ok := pathDataset(w.Env.Conf, name); ok && !slices.Contains(list, d) {
@@ -120,6 +126,35 @@ func inputDatasets(w Subject) []dataset {
 		}
 	}
 	return list
+}
+
+// localMode returns the mode of a local file or directory; found is false if there is none of this name.
+func localMode(conf *hdfsio.Conf, name string) (mode fs.FileMode, found bool) {
+	if objectstore.IsName(name) {
+		return 0, false
+	}
+	l, err := conf.Resolve(name)
+	if err != nil || !l.Local() {
+		return 0, false
+	}
+	info, err := os.Stat(l.Path)
+	if err != nil {
+		return 0, false
+	}
+	return info.Mode(), true
+}
+
+// streamed reports whether an input is standard input, a pipe or a device.
+func streamed(name string, mode fs.FileMode) bool {
+	return name == "-" || mode&(fs.ModeNamedPipe|fs.ModeDevice|fs.ModeSocket) != 0
+}
+
+// hasStreams reports whether a part of the records comes from no dataset.
+func hasStreams(w Subject) bool {
+	return slices.ContainsFunc(w.Spec.Inputs, func(name string) bool {
+		mode, _ := localMode(w.Env.Conf, name)
+		return streamed(name, mode)
+	})
 }
 
 // outputDatasets returns the tables, or the directory of a build.

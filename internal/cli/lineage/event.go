@@ -175,8 +175,8 @@ type outputFacets struct {
 type statisticsFacet struct {
 	Facet
 	Rows  int64 `json:"rowCount"`
-	Bytes int64 `json:"size"`
-	Files int64 `json:"fileCount"`
+	Bytes int64 `json:"size,omitempty"`      // 0: not known
+	Files int64 `json:"fileCount,omitempty"` // 0: not known
 }
 
 // stamp formats a time for events.

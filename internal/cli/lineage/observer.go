@@ -26,6 +26,7 @@ type Observer struct {
 	command  string
 	input    func() progress.Amount
 	base     Event // fields that all events of the run share
+	streams  bool  // some records come from no dataset
 	start    sync.Once
 }
 
@@ -43,7 +44,9 @@ type Options struct {
 func Observe(sink Sink, o Options) *Observer {
 	begin, end := nominal(o.Cmd)
 	p := producer(o.Version)
-	return newObserver(sink, p, o.About.Command, o.Input, describeRun(o.Log, p, o.About, o.Job, begin, end, os.Getenv))
+	l := newObserver(sink, p, o.About.Command, o.Input, describeRun(o.Log, p, o.About, o.Job, begin, end, os.Getenv))
+	l.streams = hasStreams(o.About)
+	return l
 }
 
 func newObserver(sink Sink, p producer, command string, input func() progress.Amount, base Event) *Observer {
@@ -94,7 +97,11 @@ func (l *Observer) endEvent(o ending.Outcome) Event {
 	switch {
 	case o.Err == nil:
 		e.Type = completed
-		return withAssertions(withAmounts(e, l.producer, l.command, l.input(), o), l.producer, o)
+		e = withAmounts(e, l.producer, l.command, l.input(), o)
+		if l.streams && len(e.Inputs) == 1 {
+			e.Inputs[0].InputFacets = nil // the dataset's part of the amounts is not known
+		}
+		return withAssertions(e, l.producer, o)
 	case ending.Stopped(o.Code) || errors.Is(o.Err, context.Canceled):
 		e.Type = aborted
 	default:

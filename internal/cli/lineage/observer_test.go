@@ -23,6 +23,8 @@ import (
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/hdfsio"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestLineageOfTables checks that events name each table that a job fills, a new one where it replaces another, and
@@ -51,6 +53,26 @@ func TestLineageOfTables(t *testing.T) {
 		if !slices.Equal(names, c.want) {
 			t.Errorf("outputs %q, want %q", names, c.want)
 		}
+	}
+}
+
+// TestInputDatasets checks that streams are no datasets, that a file whose name looks like a pattern is one, and that amounts that are not known are left
+// out.
+func TestInputDatasets(t *testing.T) {
+	dir := t.TempDir()
+	file, pipe := filepath.Join(dir, "g[1].csv"), filepath.Join(dir, "pipe")
+	testcheck.Must(t, os.WriteFile(file, nil, 0o600))
+	testcheck.Must(t, unix.Mkfifo(pipe, 0o600))
+	w := Subject{Command: "build", Env: &cluster.Env{Conf: &hdfsio.Conf{}}, Spec: spec.Spec{Key: "id", Inputs: []string{"-", file, pipe}}}
+	if got := inputDatasets(w); !slices.Equal(got, []dataset{{Namespace: "file", Name: file}}) || !hasStreams(w) {
+		t.Errorf("%+v", got)
+	}
+	w.Spec.Inputs = []string{filepath.Join(dir, "*.csv")}
+	if got := inputDatasets(w); !slices.Equal(got, []dataset{{Namespace: "file", Name: dir}}) || hasStreams(w) {
+		t.Errorf("%+v", got)
+	}
+	if b, err := json.Marshal(statisticsFacet{Rows: 3}); err != nil || bytes.Contains(b, []byte("size")) || bytes.Contains(b, []byte("fileCount")) {
+		t.Errorf("%s, %v", b, err)
 	}
 }
 
