@@ -48,7 +48,7 @@ func newHFileWriteCmd(g *globals, c *clusterFlags) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return o.write(cmd.Context(), fsys, p, cmd.InOrStdin(), opts)
+				return o.write(cmd.Context(), fsys, p, stdinOf(cmd), opts)
 			})
 		},
 	}

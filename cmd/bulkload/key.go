@@ -71,7 +71,7 @@ func (o *keyOptions) run(cmd *cobra.Command, g *globals) error {
 	if k.Splits, err = splitsFlag(cmd.Context(), o.splits); err != nil {
 		return err
 	}
-	stdin := bufio.NewReader(cmd.InOrStdin())
+	stdin := bufio.NewReader(stdinOf(cmd))
 	if mark, _ := stdin.Peek(3); string(mark) == "\ufeff" {
 		stdin.Discard(3)
 	}

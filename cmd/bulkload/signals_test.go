@@ -2,14 +2,18 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/pipeline/build"
@@ -47,6 +51,29 @@ func TestPauseSignalsAfterAStopAreIgnored(t *testing.T) {
 		}
 	}
 	fmt.Println("still here")
+}
+
+// TestStopWhileStandardInputWaits checks that a stop ends a command that waits for more of its standard input.
+func TestStopWhileStandardInputWaits(t *testing.T) {
+	for _, args := range [][]string{{"key", "--spec", "id", "--columns", "id"}, {"hfile", "write", filepath.Join(t.TempDir(), "file")}} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		in, out := io.Pipe()
+		root := newRootCmd(&globals{Program: session.Program{Console: &ui.Console{File: os.Stderr}}})
+		root.SetArgs(args)
+		root.SetIn(in)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := root.ExecuteContextC(ctx)
+			ended <- err
+		}()
+		if _, err := out.Write([]byte("x")); err != nil { // is taken as the command reads
+			t.Fatal(err)
+		}
+		cancel(context.Canceled)
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
 }
 
 // TestHangup checks that SIGHUP stops a run, also if it is sent twice, that it does not under nohup, and that a service receives it instead.
