@@ -228,7 +228,7 @@ func BenchmarkReadJob(b *testing.B) {
 				records = append(records, fmt.Sprintf(`"event":"sending","groups":[{"region":"%032x","server":"rs%d","files":[{}]}]`, i, i%100))
 			}
 			for i := range regions {
-				records = append(records, fmt.Sprintf(`"event":"loaded","region":"%032x","files":[{}]`, i))
+				records = append(records, fmt.Sprintf(`"event":"loaded","region":"%032x","files":[{"path":"/%[1]x"}]`, i))
 			}
 			dir := writeJournal(b, b.TempDir(), "ns_t-0123456789ab", time.Hour, records...)
 			for b.Loop() {
