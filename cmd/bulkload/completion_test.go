@@ -26,6 +26,7 @@ func TestCompleteOld(t *testing.T) {
 	for _, given := range []bool{true, false} {
 		run, _, err := newRootCmd(&globals{}).Find([]string{"run"})
 		testcheck.Must(t, err)
+		run.SetContext(t.Context())
 		t.Setenv("BULKLOAD_STATE", dir)
 		if given {
 			t.Setenv("BULKLOAD_STATE", t.TempDir())
