@@ -63,6 +63,9 @@ func TestCopyIsWrittenAgain(t *testing.T) {
 				return nil
 			}
 			err := copyFile(t.Context(), owned, out, from, &f, nil, o)
+			if left, _ := memory.ReadDir(t.Context(), path.Join("/s", out.WritingOf("f"))); len(left) > 0 {
+				t.Errorf("a failed copy is left: %v", left)
+			}
 			if !tt.again {
 				if want := map[bool]error{true: errTakenOver, false: broken}[tt.lost]; !errors.Is(err, want) || len(created) > 1 || written != 0 {
 					t.Errorf("error %v, created %q, %d bytes count", err, created, written)

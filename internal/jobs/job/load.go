@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"bulkload/internal/base/cleanup"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
@@ -145,7 +146,10 @@ func copyOnce(ctx context.Context, o, from build.Output, f *manifest.File, writi
 	w := &countingWriter{to: dst, count: load.Events.Written}
 	defer func() {
 		if err != nil {
-			load.Events.Written(-w.n) // of an unwanted file, which goes with the directory
+			load.Events.Written(-w.n)
+			cleanupCtx, cancel := cleanup.Context(ctx)
+			defer cancel()
+			_ = o.FS.Remove(cleanupCtx, writing) // a whole file that differs would take space until the load ends
 		}
 	}()
 	if _, err := io.CopyBuffer(w, struct{ io.Reader }{src}, make([]byte, 1<<20)); err != nil {

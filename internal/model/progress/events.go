@@ -17,7 +17,7 @@ type Events struct {
 	OnRecords func(r Records)                  // pass 1 has ended, with or without an error; later calls of an attempt replace earlier ones
 	OnSpill   func(rows, bytes int64)          // a run was written to disk; bytes on disk
 	OnMerged  func(rows int64)                 // rows that pass 2 read from the sort; negative when a region is written again
-	OnWritten func(bytes int64)                // bytes of HFiles passed to the file system
+	OnWritten func(bytes int64)                // bytes of HFiles passed to the file system; negative for those of a failed copy
 	OnHFile   func(f HFile)                    // an HFile is complete under its final name
 	OnChecked func(bytes int64)                // bytes of HFiles that were checked before the load
 	OnLoad    func(region string, files int)   // HBase loaded files; the region's encoded name, or an empty one of files that were found in the table

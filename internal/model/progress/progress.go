@@ -162,8 +162,8 @@ func (t *Tracker) Events() Events {
 		OnSpill:   func(rows, bytes int64) { locked(func() { t.p.Spilled.Rows += rows; t.p.Spilled.Bytes += bytes }) },
 		OnWritten: func(bytes int64) {
 			done("write", Amount{Bytes: bytes})
-			done("upload", Amount{Bytes: bytes}) // the bytes count for this phase if finished files are copied
-			locked(func() { t.p.Written += bytes })
+			done("upload", Amount{Bytes: bytes})            // the bytes count for this phase if finished files are copied
+			locked(func() { t.p.Written += max(bytes, 0) }) // a counter, also of copies that are written again
 		},
 		OnHFile: func(f HFile) {
 			locked(func() { t.p.HFiles.Files++; t.p.HFiles.Rows += f.Rows; t.p.HFiles.Bytes += f.Bytes })
