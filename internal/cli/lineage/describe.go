@@ -128,7 +128,7 @@ func inputDatasets(w Subject) []dataset {
 	return list
 }
 
-// localMode returns the mode of a local file or directory; found is false if there is none of this name.
+// localMode returns the mode of a local file or directory; found is false if it does not exist.
 func localMode(conf *hdfsio.Conf, name string) (mode fs.FileMode, found bool) {
 	if objectstore.IsName(name) {
 		return 0, false
