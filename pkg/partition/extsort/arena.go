@@ -79,7 +79,7 @@ func (a *arena) enter(e entry) {
 	a.entries = a.index[at:]
 }
 
-// add appends a row and returns the room for its payload.
+// add appends a row and returns the room for its payload, with the capacity of what is free: [Fill] may write there.
 func (a *arena) add(sort, seq uint64, key []byte, payload int) []byte {
 	at := a.n
 	b := a.data[at : at+recordHeader+len(key)+payload]
@@ -89,7 +89,7 @@ func (a *arena) add(sort, seq uint64, key []byte, payload int) []byte {
 	copy(b[recordHeader:], key)
 	a.n += len(b)
 	a.enter(newEntry(sort, uint32(at), 0))
-	return b[recordHeader+len(key):]
+	return a.data[a.n-payload : a.n : len(a.data)-len(a.entries)*entrySize]
 }
 
 // addShared appends a row that uses another row's payload, at position payload and of the given size.

@@ -30,10 +30,12 @@ func TestArenaKeepsToItsLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.release()
-	for i, payload := range []int{4000, 10, 4000, 100} {
+	for i, payload := range []int{4000, 13, 4000, 100} {
 		rows := uint64(0)
 		for ; a.room(8 + payload); rows++ {
 			b := a.add(rows, rows, []byte("12345678"), payload)
+			after := b[len(b):min(len(b)+16, cap(b))] // [Fill] may overwrite it
+			copy(after, "----------------")
 			b[0], b[len(b)-1] = byte(i), byte(i)
 		}
 		if got := int(rows) * (recordHeader + 8 + payload + entrySize); got > limit || got < limit-5000 || int(rows) != len(a.entries) {
