@@ -94,6 +94,7 @@ type cleaner struct {
 	now     time.Time
 	seen    map[string]bool // directories on HDFS of jobs with state on this machine, by URI
 	id      string          // of the cluster of HBase; empty: not asked for yet
+	idErr   error           // of the first request for it
 	shared  *loader.Cluster // cluster with the jobs' shared state; nil: not shared
 	result  *Cleaning
 }
@@ -178,10 +179,9 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 	if err == nil {
 		err = c.endYARN(ctx, &left, trace)
 	}
-	if err == nil {
-		if err = c.stagingOf(ctx, left, trace); err != nil {
-			left.Remove, left.Because = false, setting.Plain("its directory on HDFS was not removed")
-		}
+	if e := c.stagingOf(ctx, left, trace); e != nil { // the directory of a job that is kept is known, too
+		left.Remove, left.Because = false, setting.Plain("its directory on HDFS was not removed")
+		err = errors.Join(err, e)
 	}
 	if err == nil && !elsewhere {
 		err = c.preparedOf(ctx, &left, trace)
@@ -247,6 +247,9 @@ func (c *cleaner) remove(ctx context.Context, dir string, r Resource) error {
 		fsys, name, err := c.env.Resolve(r.Name)
 		if err == nil {
 			err = fail.With(fail.HDFS, fsys.RemoveAll(ctx, name))
+		}
+		if c.options.Force {
+			return nil // a file system out of reach does not keep the state
 		}
 		return err
 	case ResourceExport:

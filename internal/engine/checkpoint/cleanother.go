@@ -36,30 +36,29 @@ func (h *History) clusterID() string {
 }
 
 // elsewhere reports whether a job has left something in HBase on another cluster than that of the configuration, which may have a table of the same
-// name. Such a job is kept; with Force its state is removed, and what it has left there stays.
+// name. Such a job is kept; with Force all but what it has left there is removed.
 func (c *cleaner) elsewhere(ctx context.Context, left *Leftover, trace *Trace) (bool, error) {
 	id := trace.clusterID()
 	if !left.Remove || id == "" || !slices.ContainsFunc(trace.Resources(), Resource.inHBase) {
 		return false, nil
 	}
-	if c.id == "" {
-		err := withCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) (err error) {
+	if c.id == "" && c.idErr == nil {
+		c.idErr = withCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) (err error) {
 			c.id, err = hbase.ID(ctx)
 			return err
 		}, 1)
-		if err != nil && c.options.Remove {
-			left.Remove, left.Because = false, setting.Plain("it was not removed")
-			return false, err
-		}
-		if err != nil {
-			return false, nil // it is only listed
-		}
 	}
-	if id == c.id {
+	switch {
+	case c.idErr != nil && c.options.Remove:
+		left.Remove, left.Because = false, setting.Plain("it was not removed")
+		return false, c.idErr
+	case c.idErr != nil || id == c.id: // with an error it is only listed
 		return false, nil
-	}
-	if !c.options.Force {
-		left.Remove, left.Because = false, setting.Textf("its table is on another cluster of HBase: run clean with the configuration of that cluster (%s removes only the state)", setting.Force)
+	case c.options.Force:
+	case c.shared != nil:
+		left.Remove, left.Because = false, setting.Textf("it has left something on another cluster of HBase: give its command again (%s removes all but that)", setting.Force)
+	default:
+		left.Remove, left.Because = false, setting.Textf("its table is on another cluster of HBase: run clean with the configuration of that cluster (%s removes the rest)", setting.Force)
 	}
 	return true, nil
 }

@@ -53,3 +53,23 @@ func TestCleanOtherCluster(t *testing.T) {
 		}
 	}
 }
+
+// TestCleanWithoutHBase checks that the staging directory of a job that is kept because HBase does not answer is not taken for one of an unknown job,
+// and that HBase is asked once for all jobs.
+func TestCleanWithoutHBase(t *testing.T) {
+	o := CleanOptions{Remove: true, State: t.TempDir(), OlderThan: time.Hour}
+	for _, name := range []string{"t-000000000001", "t-000000000002"} {
+		writeJournal(t, o.State, name, 30*24*time.Hour, `"event":"plan","table":"t","staging":"file:///nowhere/`+name+`","table_made":{"cluster":"there"}`,
+			`"event":"quiet","table":"t","was":{"SPLIT_ENABLED":""}`)
+	}
+	cl := &cleaner{env: &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}, options: o, now: time.Now(), seen: map[string]bool{}, result: &Cleaning{}}
+	err := cl.states(t.Context(), "")
+	if err == nil || cl.idErr == nil || len(cl.seen) != 2 {
+		t.Errorf("error %v, staging directories %v", err, cl.seen)
+	}
+	for _, d := range cl.result.Dirs {
+		if d.Remove || !fileExists(d.Path) {
+			t.Errorf("%+v", d)
+		}
+	}
+}

@@ -77,11 +77,10 @@ func (j *run) create(ctx context.Context, old *loader.Table) error {
 		return err
 	}
 	like, present := table.Like(old), old.Attributes
-	switch t, err := j.cluster.Describe(ctx, j.req.From); {
-	case err == nil:
-		present = t.Attributes
-	case !errors.Is(err, loader.ErrTableNotFound):
-		return cluster.Failure(err)
+	if slices.ContainsFunc(checkpoint.QuietAttributes(), func(key string) bool { return like.Attributes[key] == "false" }) {
+		if t, err := j.cluster.Describe(ctx, j.req.From); err == nil {
+			present = t.Attributes
+		} // else a warning says what stays off
 	}
 	checkpoint.WarnOfQuiet(j.options.Events, j.req.To.String(), j.req.From.String(), checkpoint.Wake(like.Attributes, present))
 	spec := like.Spec(j.req.To, splits)
