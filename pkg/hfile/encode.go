@@ -28,7 +28,7 @@ const (
 
 // appendCell appends one cell in the given encoding. prev is the previous cell
 // in the same block, nil for a block's first. Every cell ends with its tags and its
-// sequence id, which is 0 in a bulk load, because HFileOutputFormat2 writes both.
+// sequence id, because HFileOutputFormat2 writes both; the id is 0 in a bulk load.
 func appendCell(dst []byte, e Encoding, prev, cur *flat) []byte {
 	switch e {
 	case EncodingPrefix:

@@ -51,7 +51,8 @@ func (b *Rows) Add(key []byte, lens []int32, data []byte) {
 }
 
 // WhenDone sets a function that is called once the writer no longer needs the added keys and data. The goroutine that calls the
-// writer's methods calls it. It is not called for rows that AppendRows refuses.
+// writer's methods calls it. It is not called for rows that AppendRows refuses, and after an error perhaps not for rows that were
+// added before.
 func (b *Rows) WhenDone(f func()) { b.done = f }
 
 // addValues adds a copy of a row.

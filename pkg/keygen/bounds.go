@@ -13,9 +13,9 @@ var (
 	ErrNegative = errors.New("keeps the order of numbers from 0 up")
 )
 
-// CheckBound returns an error if the key of a value is not an exact bound: some rows are before the value and their keys after its key, or the
-// reverse. part keeps the order of its column except for such values; the error is ErrCut, ErrClock or ErrNegative. It is nil for a value without a
-// key. more means that the key continues with other columns; then different values must have different keys.
+// CheckBound returns an error if the key of a value is not an exact bound: some rows are before the value but their keys are not before its key, or
+// the reverse. part keeps the order of its column except for such values; the error is ErrCut, ErrClock or ErrNegative. It is nil for a value without
+// a key. more means that the key continues with other columns; then different values must have different keys.
 func CheckBound(part Expr, value []byte, more bool) error {
 	c, ok := part.(Call)
 	switch {

@@ -26,8 +26,9 @@ const (
 )
 
 // Detect returns the possible sets of a text that begins with head, the likeliest set first. last means that head is all of the text; otherwise a
-// character may be cut off at its end. Detect looks for byte order marks and for UTF-8. It also looks for UTF-16 without a mark, and distinguishes
-// GB18030 from Latin-1; these two are never certain, because Korean and Japanese text may look like Chinese. For an empty head it returns nil.
+// character may be cut off at its end. Detect looks for byte order marks and for UTF-8. It also looks for UTF-16 without a mark, which is never
+// certain, and distinguishes GB18030 from Latin-1, which is never certain either, because Korean and Japanese text may look like Chinese. For an
+// empty head it returns nil.
 func Detect(head []byte, last bool) []Guess {
 	if len(head) == 0 {
 		return nil

@@ -4,7 +4,7 @@ import "unicode/utf8"
 
 // The four bytes of a character in GB18030 are the digits of a number: one of 126 lead bytes, one of 10, and both again.
 const (
-	// fourBMP is the number of characters below U+10000, which are numbered from 0.
+	// fourBMP is the number of four-byte characters below U+10000; they are numbered from 0.
 	fourBMP = 39420
 	// fourAstral is the number of U+10000, 90 30 81 30.
 	fourAstral = 189000

@@ -35,7 +35,7 @@ type decodeBlock struct {
 	unpack func(text, packed []byte, left, most int64) ([]byte, error)
 }
 
-// maxChunk is a limit: a chunk that goes past the end of the file means damage if it is longer than this, else truncation.
+// maxChunk is a limit: a chunk that is longer than the whole file means damage if it is longer than this, else truncation.
 const maxChunk = 16 << 20
 
 const (

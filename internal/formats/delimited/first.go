@@ -118,7 +118,8 @@ func (s *Scanner) depends(text []byte) bool {
 	return n == 0 && (s.hasEscape || s.unsafe)
 }
 
-// startsAt reports whether a character begins at a position of the text. It decodes from the last preceding byte that is certainly a character.
+// startsAt reports whether a character begins at a position of the text. It steps from character to character, beginning after the last preceding
+// byte that is certainly a character.
 func (s *Scanner) startsAt(text []byte, at int) bool {
 	if !s.unsafe {
 		return true
@@ -137,7 +138,7 @@ func (s *Scanner) startsAt(text []byte, at int) bool {
 }
 
 // escaped reports whether the text ends with an odd number of escapes. In a character set whose characters can end with
-// the byte of the escape, it finds the escapes by decoding from the last byte that is certainly a character.
+// the byte of the escape, it steps from character to character, beginning after the last byte that is certainly a character.
 func (s *Scanner) escaped(text []byte) bool {
 	if !s.unsafe {
 		return Escaped(text, s.escape)

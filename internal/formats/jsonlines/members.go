@@ -16,9 +16,10 @@ const (
 	maxLearnedBytes = 64 << 10
 )
 
-// An object is a parser's knowledge of an object that paths lead into: its members, both wanted and found, and their
-// order. Lines of one writer mostly have the same names in the same order, so the parser first compares a name with that
-// of the member that came next in the last line, and rarely needs a search.
+// An object is a parser's knowledge of an object that paths lead into: its members, those that are wanted and those that
+// were found, and their order. Lines of one writer mostly have the same names in the same order, so the parser first
+// compares a name with that of the member that followed the previous one when this last occurred, and rarely needs a
+// search.
 type object struct {
 	members []member // the plan's members first
 	wanted  int      // the number of the plan's members

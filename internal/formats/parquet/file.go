@@ -21,7 +21,7 @@ const (
 // A Limit is a memory limit.
 type Limit struct {
 	Bytes int64
-	// Exceeded returns the error for something, such as a page, that needs more bytes than the limit has.
+	// Exceeded returns the error for something, such as a page, that needs more bytes than the limit allows.
 	Exceeded func(what string, need, have int64) error
 }
 

@@ -11,7 +11,7 @@ const (
 	MaxValues = 1024
 	// minValues is the number of values that are counted for each column, in an input with very many columns.
 	minValues = 64
-	// valuesTogether is the number of values that are counted for all columns together, unless minValues for each column are more.
+	// valuesTogether is the largest number of values that are counted for all columns together, unless minValues for each column are more.
 	valuesTogether = 64 << 10
 	// maxKept is the number of bytes that are kept of a counted value.
 	maxKept = 128

@@ -42,7 +42,7 @@ type Column struct {
 	Longest       int64      `json:"longest"`          //
 	Histogram     *Histogram `json:"histogram,omitempty"`
 	Frequent      []Frequent `json:"frequent,omitempty"`       // the most frequent values, in descending order
-	FrequentError int64      `json:"frequent_error,omitempty"` // counts are too low by at most this; a value that is not listed may occur this often
+	FrequentError int64      `json:"frequent_error,omitempty"` // counts are too low by at most this; a value that is not counted may occur this often
 	Hidden        bool       `json:"hidden,omitempty"`         // values were removed
 }
 

@@ -10,8 +10,9 @@ const window = 64 << 10
 
 // Lines cuts a text where the neighbouring bytes show that a record begins: each split begins with the first record at or after its nominal
 // start. begin returns the offset of the first record that begins at or after at in a piece of text; at is above 0. It returns -1 if there is
-// none, or if that depends on bytes before the piece. whole means that the piece begins with a record, so that it does not. The text is not cut
-// after the beginning of a record that may be longer than most bytes. The result is like that of [CSV].
+// none, or if that depends on bytes before the piece. whole means that the piece begins with a record; then nothing depends on bytes before it.
+// After the beginning of a record that may be longer than most bytes, the text is not cut: its reader decides whether the record is too long. The
+// result is like that of [CSV].
 func Lines(ctx context.Context, t Text, most int, begin func(text []byte, at int, whole bool) int) (places []int64, err error) {
 	if places := t.whole(); places != nil {
 		return places, nil

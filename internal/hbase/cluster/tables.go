@@ -16,8 +16,8 @@ const (
 	SnapshotScheme = "snapshot:" // the snapshot's name
 )
 
-// IsTable reports whether an input names a table or a snapshot rather than a file. A
-// user can name a file that begins with one of these schemes by a leading ./.
+// IsTable reports whether an input names a table or a snapshot rather than a file. A file
+// whose name begins with one of these schemes must be given with a leading ./.
 func IsTable(input string) bool {
 	return strings.HasPrefix(input, TableScheme) || strings.HasPrefix(input, SnapshotScheme)
 }

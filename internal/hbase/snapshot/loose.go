@@ -19,8 +19,8 @@ type LooseFile struct {
 }
 
 // OfFiles presents HFiles as the snapshot of a table that has loaded all of them, whose families keep every version and whose cells do not
-// expire. Files that share rows are in the same region; every other file has a region of its own. Regions begin at first rows of files. In
-// errors, dir stands for the name of the snapshot. Files are not opened before a Scan.
+// expire. Files that share rows are in the same region; every other file has a region of its own. All regions but the first begin at first rows
+// of files; the first begins at the start of the table. In errors, dir stands for the name of the snapshot. Files are not opened before a Scan.
 func OfFiles(fsys hdfsio.FS, dir string, files []LooseFile) (*Snapshot, error) {
 	s := &Snapshot{Name: dir, fsys: fsys, loose: true}
 	files = slices.Clone(files)

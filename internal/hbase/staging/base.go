@@ -79,7 +79,7 @@ func makeParents(ctx context.Context, fsys hdfsio.FS, dir string) error {
 	if err := fsys.MkdirAll(ctx, dir, mode); err != nil {
 		return err
 	}
-	return fsys.Chmod(ctx, dir, mode) // because of the umask, mkdir may not have set all bits
+	return fsys.Chmod(ctx, dir, mode) // mkdir may leave bits out, as below a directory with a default ACL
 }
 
 // checkOwner refuses a job's directory that belongs to another user.

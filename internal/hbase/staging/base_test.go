@@ -13,8 +13,8 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// owned is an in-memory file system with owners and sticky bits, like HDFS: what a user creates belongs to the user. Like HDFS with a
-// umask, mkdir clears bits.
+// owned is an in-memory file system with owners and sticky bits, like HDFS: what a user creates belongs to the user. Like HDFS
+// below a directory with a default ACL, mkdir clears bits.
 type owned struct {
 	*hdfsio.Memory
 	user   string

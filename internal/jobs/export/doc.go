@@ -19,7 +19,8 @@
 // [Plan.Write] reads regions with several workers. Each worker writes one file at a
 // time, part-NNNNN with the region's ordinal. A file is written below _writing and
 // renamed when it is complete. [ManifestName] is written last, so a directory that has
-// it is complete. After an error, no files are left.
+// it is complete. After an error no files are left, unless a job with a state directory
+// can resume from them.
 //
 // # Bounds
 //

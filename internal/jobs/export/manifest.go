@@ -19,7 +19,7 @@ type Manifest struct {
 	Table    string         `json:"table"`
 	Snapshot string         `json:"snapshot"`          // empty: the table was scanned, so there is no single point in time
 	Created  time.Time      `json:"snapshot_created"`  // by the master's clock; without a snapshot, the start of reading
-	Now      time.Time      `json:"expired_before"`    // the time at which cells were judged to have expired; without a snapshot, the servers judged
+	Now      time.Time      `json:"expired_before"`    // the time that decides which cells have expired; without a snapshot, the servers decided
 	Format   Format         `json:"format"`            // of the files
 	Columns  []string       `json:"columns,omitempty"` // columns of the records; none: records have every cell of a row
 	Choice   choice.Asked   `json:"choice,omitzero"`   // selected cells of the table; zero: all

@@ -170,7 +170,7 @@ func compareText(a string, b []byte) int {
 }
 
 // appendLabel appends the name of a cell. A qualifier that is not UTF-8, or that has a
-// backslash, is written in HBase's printed form. So no two cells have the same name.
+// backslash, is written in HBase's printed form. So different columns have different names.
 func appendLabel(dst []byte, c *hfile.Cell) []byte {
 	dst = append(append(dst, c.Family...), ':')
 	if utf8.Valid(c.Qualifier) && bytes.IndexByte(c.Qualifier, '\\') < 0 {

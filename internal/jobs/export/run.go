@@ -21,7 +21,7 @@ import (
 
 // Attempt has the results of earlier attempts, and a callback that records results for later ones. The zero value is a first attempt.
 type Attempt struct {
-	Now  time.Time                       // the time at which cells are judged to have expired; default: when [Plan.Write] is called
+	Now  time.Time                       // the time that decides which cells have expired; default: when [Plan.Write] is called
 	Done map[int]manifest.ExportedRegion // regions, by number, whose files are complete
 	// Gate makes work wait before a region. Default: no gate.
 	Gate progress.Gate
@@ -82,7 +82,7 @@ type writing struct {
 	workers int
 	ahead   int       // read-ahead of each store file, in bytes
 	most    int       // maximum bytes of an encoder, and of a row
-	now     time.Time // the time at which cells are judged to have expired
+	now     time.Time // the time that decides which cells have expired
 
 	mu   sync.Mutex
 	done []*manifest.ExportedRegion // by region

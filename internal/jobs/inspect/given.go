@@ -10,7 +10,9 @@ import (
 // Given holds the configured settings that concern text. All other such settings are detected.
 type Given struct {
 	spec spec.Spec
-	text *dialect.Dialect // the dialect that a job with only these settings would have; nil for csv and dumps with their defaults
+	// text is the dialect that a job with only these settings would have; nil if the format, one-byte separators and the header describe the text, as
+	// for plain csv and dumps.
+	text *dialect.Dialect
 }
 
 // NewGiven checks settings.

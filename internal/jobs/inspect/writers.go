@@ -22,8 +22,8 @@ type writer struct {
 	letters    dialect.Map
 	// must are bytes that are always escaped, in addition to the escape character.
 	must string
-	// mustSep means that the separator, or the first byte of a longer one, is always escaped outside quotes; mustEnd means the same for the record
-	// separator, and mustQuote for the quote.
+	// mustSep means that the separator, or the first byte of a longer one, is always escaped outside quotes. mustEnd means that the record separator,
+	// or its first byte, is always escaped, within quotes too, and mustQuote means the same for the quote.
 	mustSep, mustEnd, mustQuote bool
 	may                         string // bytes that are sometimes escaped
 	noCR                        bool   // values with a CR are quoted

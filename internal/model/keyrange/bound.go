@@ -104,8 +104,8 @@ func (k Key) checkExact(what setting.Name, p keygen.Expr, values map[string]stri
 	return &NoRangeError{fail.Errorf(fail.Config, "%s: key %s: the bound is not exact, because %s %w: %s", what, k.Spec, p, err, hint)}
 }
 
-// beginning returns a part whose bytes, made of the given value, are a prefix of the bytes of p for every longer value; nil if there is none. all reports
-// whether that part has the complete given value.
+// beginning returns a part whose bytes, made of the given value, are a prefix of the bytes of p for every value that begins with the given one; nil if
+// there is none. all reports whether that part has the complete given value.
 func beginning(p keygen.Expr, value string) (_ keygen.Expr, all bool) {
 	c, ok := p.(keygen.Call)
 	switch {

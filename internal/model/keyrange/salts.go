@@ -17,7 +17,8 @@ type Salts struct {
 	heads   [][]byte
 }
 
-// Limits of [Salts.Check]: the number of rows, of salts, and of ranges between the salts that it looks at.
+// Limits of [Salts.Check]. It looks at fewer than twice checkedSalts of the salts, and fewer than twice checkedRows of their rows; and at fewer than
+// twice checkedGaps of the ranges between the salts, and checkedRows of their rows.
 const (
 	checkedRows  = 48
 	checkedSalts = 12

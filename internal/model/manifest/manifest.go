@@ -154,7 +154,7 @@ func (m *Manifest) Findings() []expectation.Finding {
 // Expiring reports whether any cell of the files has its own TTL.
 func (m *Manifest) Expiring() bool { return m.Times != nil && m.Times.Expires != 0 }
 
-// Splits returns the first row of each region that the files were built for, except for the first region and regions without rows.
+// Splits returns the first row of each region that has rows, except for the first of these regions.
 func (m *Manifest) Splits() (points [][]byte) {
 	first := map[int][]byte{}
 	for _, f := range m.Files {

@@ -92,7 +92,7 @@ func (s *Spec) Text(f SpecField) string {
 	return string(b)
 }
 
-// by returns the check of a field that parse can parse.
+// by returns a check that reports the error of parse for a field's text.
 func by[T any](parse func(string) (T, error)) func(string) error {
 	return func(text string) error {
 		_, err := parse(text)

@@ -59,7 +59,7 @@ func (s *Spec) ofDialect() bool {
 // formatTraits returns the traits of the inputs' configured format.
 func (s *Spec) formatTraits() source.Traits { return source.Format(s.Format).Traits() }
 
-// LinesCharset returns the character set of JSON lines, empty for UTF-8. For text, the character set is in the dialect.
+// LinesCharset returns the character set of JSON lines, empty for UTF-8. It returns "" if a dialect is configured, which has a character set of its own.
 func (s *Spec) LinesCharset() string {
 	if s.Reading.Dialect != "" {
 		return ""
@@ -67,7 +67,8 @@ func (s *Spec) LinesCharset() string {
 	return strings.ToLower(s.Reading.Charset)
 }
 
-// dialect returns the dialect of a spec's text: its preset with the settings of the spec. It is nil for csv and dumps with their defaults.
+// dialect returns the dialect of a spec's text: its preset with the settings of the spec. It is nil if the format, one-byte separators and the header
+// describe the text, as for plain csv and dumps, and for reject files.
 func (s *Spec) dialect() (*dialect.Dialect, []*FieldError) {
 	if !s.ofDialect() || s.formatTraits().Described { // a reject file describes its own format
 		return nil, nil

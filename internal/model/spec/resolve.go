@@ -86,7 +86,8 @@ func (j Job) RecordSep() string { return j.asked.RecordSep }
 // Text returns the dialect of text input, nil if the separators and the header suffice to describe the text. It is shared: do not modify it.
 func (j Job) Text() *dialect.Dialect { return j.text }
 
-// Separators returns the parsed FieldSep and RecordSep. They are set if Text is nil.
+// Separators returns the parsed FieldSep and RecordSep. They are set if Text is nil, unless the inputs are reject files, which describe
+// their own format.
 func (j Job) Separators() Separators { return j.separators }
 
 // Spec returns a copy of the spec with its defaults.
