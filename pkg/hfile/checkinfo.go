@@ -18,7 +18,7 @@ func (c *checker) proveTrailerForm() error {
 		return fmt.Errorf("read the trailer at offset %d: %w", c.reader.blocks.limit, err)
 	}
 	if want := t.marshalAs(t.comparator, t.minor); !bytes.Equal(b, want) {
-		return fmt.Errorf("%w: the trailer at offset %d has bytes that belong to no field, from byte %d", ErrCorrupt, c.reader.blocks.limit, commonPrefix(b, want))
+		return fmt.Errorf("%w: the trailer at offset %d is not written as its fields require, from byte %d", ErrCorrupt, c.reader.blocks.limit, commonPrefix(b, want))
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (c *checker) proveInfoForm() error {
 		entries[i] = infoEntry{k, info[k]}
 	}
 	if !bytes.Equal(infoPayload(entries...), blk.payload) {
-		return bad("it has bytes that belong to no pair, or the pairs are not in order")
+		return bad("it has bytes that belong to no pair, a key occurs twice, or the pairs are not in order")
 	}
 	for _, l := range infoLengths {
 		if v, ok := info[l.key]; ok && len(v) != l.n {

@@ -197,7 +197,7 @@ func TestMessages(t *testing.T) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	text := fmt.Sprint(judged.Findings)
-	for _, part := range []string{"1 of 2 values are repeated", "2 of 2 values are not dates", "column a, matches a pattern"} {
+	for _, part := range []string{"1 of 2 values is a repetition", "2 of 2 values are not dates", "column a, matches a pattern"} {
 		if !strings.Contains(text, part) || strings.Contains(text, "secret") {
 			t.Errorf("%s lacks %s", text, part)
 		}

@@ -118,7 +118,10 @@ func (f *Finding) values(check *Check, n *Count, c *Counts) {
 		f.Found = fmt.Sprintf("%d of %s", n.Failed, setting.Count(n.Checked, "record"))
 		bad = !check.most.allows(n.Failed, new(big.Rat).SetInt64(n.Checked))
 	case Unique:
-		switch f.Found = of + " are repeated"; {
+		if f.Found = of + " are repetitions"; n.Failed == 1 {
+			f.Found = of + " is a repetition"
+		}
+		switch {
 		case n.Undecided && bad:
 			f.Found = "at least " + f.Found
 		case n.Undecided:

@@ -55,7 +55,7 @@ passed column n, nulls at most 33.4%: 1 of 3 records
 passed column n, matches a pattern: 0 of 2 values fail
 passed column n, min 1: 0 of 2 values fail
 passed column n, max 2: 0 of 2 values fail
-passed column n, unique: 0 of 2 values are repeated
+passed column n, unique: 0 of 2 values are repetitions
 failed column flag, values (1 are allowed): 3 of 3 values fail`
 	if got := found(m.Expect); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)

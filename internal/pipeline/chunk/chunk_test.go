@@ -350,7 +350,7 @@ func TestRefused(t *testing.T) {
 		"another run":                  {with(0, func(h *header, _ *[]byte) { h.run = 6 }), "belongs to no run of this job"},
 		"rows are missing":             {with(0, func(h *header, _ *[]byte) { h.rows-- }), "its header says"},
 		"raw bytes differ":             {with(0, func(h *header, _ *[]byte) { h.raw++ }), "its header says"},
-		"a wrong first key":            {with(0, func(_ *header, key *[]byte) { *key = append(*key, 0) }), "the first key of sorted rows is not the announced one"},
+		"a wrong first key":            {with(0, func(_ *header, key *[]byte) { *key = append(*key, 0) }), "the first key of sorted rows, of 5 bytes, is not the announced one, of 6"},
 		"a first key outside":          {with(0, func(_ *header, key *[]byte) { (*key)[4] = 0xff }), "is outside of the region"},
 		"behind the last":              {with(0, func(h *header, _ *[]byte) { h.flags = flagLast }), "comes after the last one"},
 		"unknown flags":                {with(0, func(h *header, _ *[]byte) { h.flags = 8 }), "flags 8"},

@@ -108,7 +108,7 @@ func (m *Merge) addFeed(f Feed) error {
 		return err
 	}
 	if !c.ended && !bytes.Equal(c.key(), a.newest) {
-		return fmt.Errorf("the first key of sorted rows is not the announced one: it has %s, not %d", setting.Count(len(c.key()), "byte"), len(a.newest))
+		return fmt.Errorf("the first key of sorted rows, of %s, is not the announced one, of %d", setting.Count(len(c.key()), "byte"), len(a.newest))
 	}
 	m.tree.cursors = append(kept, c)
 	m.tree.play()
