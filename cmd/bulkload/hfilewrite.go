@@ -167,6 +167,9 @@ func writeCells(out io.Writer, in io.Reader, o hfile.Options) error {
 	r := bufio.NewReaderSize(in, 1<<20)
 	for n := 1; ; n++ {
 		line, err := r.ReadBytes('\n')
+		if err != nil && err != io.EOF {
+			return err
+		}
 		if len(line) > 0 {
 			c, err := hfile.ParseCellText([]byte(strings.TrimSuffix(string(line), "\n")), o.BulkloadTime)
 			if err == nil {
@@ -178,9 +181,6 @@ func writeCells(out io.Writer, in io.Reader, o hfile.Options) error {
 		}
 		if err == io.EOF {
 			break
-		}
-		if err != nil {
-			return err
 		}
 	}
 	stats, err := w.Finish()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 
+	"bulkload/internal/base/workers"
+
 	"github.com/spf13/cobra"
 )
 
@@ -20,20 +22,10 @@ func (s stoppable) Read(p []byte) (int, error) {
 	if s.ctx.Err() != nil {
 		return 0, context.Cause(s.ctx)
 	}
-	type read struct {
-		data []byte
-		err  error
-	}
-	done := make(chan read, 1)
-	go func() {
+	data, err := workers.Await(s.ctx, func() ([]byte, error) {
 		buf := make([]byte, len(p))
 		n, err := s.r.Read(buf)
-		done <- read{buf[:n], err}
-	}()
-	select {
-	case got := <-done:
-		return copy(p, got.data), got.err
-	case <-s.ctx.Done():
-		return 0, context.Cause(s.ctx)
-	}
+		return buf[:n], err
+	})
+	return copy(p, data), err
 }
