@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -46,5 +47,31 @@ func TestStopWhileAPipeIsAwaited(t *testing.T) {
 				t.Errorf("%s: %v", args, err)
 			}
 		}
+	}
+}
+
+// TestResultWithoutReader checks that a build whose standard output nothing reads writes its result file, and is ended by SIGPIPE without an error text.
+func TestResultWithoutReader(t *testing.T) {
+	result := os.Getenv("BULKLOAD_TEST_UNREAD")
+	if result != "" {
+		dir := filepath.Dir(result)
+		os.Exit(run([]string{"build", "--key", "id", "--input", filepath.Join(dir, "in.csv"), "--out", filepath.Join(dir, "out"), "--result-file", result}))
+	}
+	result = filepath.Join(t.TempDir(), "result.json")
+	testcheck.Must(t, os.WriteFile(filepath.Join(filepath.Dir(result), "in.csv"), []byte("id,v\n1,x\n"), 0o600))
+	r, w, err := os.Pipe()
+	testcheck.Must(t, errors.Join(err, r.Close()))
+	defer w.Close()
+	var log strings.Builder
+	cmd := exec.Command(os.Args[0], "-test.run=^TestResultWithoutReader$")
+	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), "BULKLOAD_TEST_UNREAD="+result), w, &log
+	err = cmd.Run()
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGPIPE || strings.Contains(log.String(), "broken pipe") {
+		t.Errorf("%v: %s", err, &log)
+	}
+	line, err := os.ReadFile(result)
+	testcheck.Must(t, err)
+	if fields, err := checkResult(line); err != nil || fields["status"] != "done" || fields["exit_code"] != 0.0 {
+		t.Errorf("%v: %s", err, line)
 	}
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,6 +36,7 @@ type Program struct {
 	holder   io.Writer
 	prepared bool   // the settings are known
 	place    string // the file of --result-file, once it may be written
+	written  []byte // its contents
 }
 
 // Add registers the flags.
@@ -140,8 +142,8 @@ func (p *Program) codeOf(ctx context.Context, err error) int {
 	return ending.CodeOf(ctx, err)
 }
 
-// writeResult writes the last line of JSON output, and the file that --result-file names. It is called once, with the command's
-// final error.
+// writeResult writes the last line of JSON output, and the file that --result-file names unless it has that line already. It is called once, with
+// the command's final error.
 func (p *Program) writeResult(w io.Writer, cmd *cobra.Command, err error, code int) error {
 	object := p.JSON() || wantsJSON(p.Args)
 	file, jobs := p.resultFile(cmd)
@@ -156,13 +158,12 @@ func (p *Program) writeResult(w io.Writer, cmd *cobra.Command, err error, code i
 			return told
 		}
 	}
-	line, e := json.Marshal(p.object(cmd, err, code))
+	line, e := lineOf(p.object(cmd, err, code))
 	if e != nil {
 		return e
 	}
-	line = append(line, '\n')
 	if file != "" {
-		if e := durable.Replace(file, line); e != nil {
+		if e := p.replaceResult(file, line); e != nil {
 			told = errors.Join(told, settings.AboutFlags(fmt.Errorf("--result-file: %w", e), "result-file"))
 		}
 	}
@@ -172,6 +173,24 @@ func (p *Program) writeResult(w io.Writer, cmd *cobra.Command, err error, code i
 		}
 	}
 	return told
+}
+
+// lineOf returns an object as one line of JSON.
+func lineOf(o *ending.Object) ([]byte, error) {
+	b, err := json.Marshal(o)
+	return append(b, '\n'), err
+}
+
+// replaceResult writes the file of --result-file, unless it has this line.
+func (p *Program) replaceResult(file string, line []byte) error {
+	if bytes.Equal(p.written, line) {
+		return nil
+	}
+	err := durable.Replace(file, line)
+	if err == nil {
+		p.written = line
+	}
+	return err
 }
 
 // object returns the outcome of a command that works on a job, even if the command failed before it had a session.

@@ -60,7 +60,7 @@ func (s *Session) Events() progress.Events {
 	return progress.Tee(append(all, LogEvents(s.log))...)
 }
 
-// End reports the job's outcome to all observers, and returns the error.
+// End reports the job's outcome to all observers, writes it to the file of --result-file, and returns the error.
 func (s *Session) End(r *result.Result, err error) error {
 	s.tracker.End()
 	if e, ok := errors.AsType[*expectation.NotMet](err); ok && (r == nil || r.Manifest == nil || r.Manifest.Expect != e.Counts) {
@@ -89,6 +89,11 @@ func (s *Session) End(r *result.Result, err error) error {
 	}
 	if told := errors.Join(failed...); told != nil {
 		s.log.Warn("failed to publish the job result", "error", told)
+	}
+	if file := s.program.place; file != "" { // before any text: SIGPIPE ends the process if nothing reads standard output
+		if b, e := lineOf(o.Object); e == nil {
+			_ = s.program.replaceResult(file, b) // the end of the command writes it again, and reports what fails
+		}
 	}
 	return err
 }

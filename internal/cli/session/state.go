@@ -177,11 +177,11 @@ func endPart(o ending.Outcome) error {
 }
 
 func writeEnding(dir string, o *ending.Object) error {
-	b, err := json.Marshal(o)
+	b, err := lineOf(o)
 	if err != nil {
 		return err
 	}
-	return durable.Replace(filepath.Join(dir, checkpoint.EndingName), append(b, '\n'))
+	return durable.Replace(filepath.Join(dir, checkpoint.EndingName), b)
 }
 
 // writeTasks writes all tasks of a job on YARN into its state directory.
