@@ -56,6 +56,7 @@ type Sample struct {
 	all          *Sample        // the whole sample, if this is one table's part; else nil
 
 	mu         sync.Mutex
+	Duplicates int64 // sampled rows that are left out because another has the same key
 	Cells      int64
 	HFileBytes int64         // bytes of HFiles
 	WriteTime  time.Duration // sum over all workers
@@ -238,7 +239,7 @@ func (s *Sample) readPart(ctx context.Context, w *readWorker, from, to int, limi
 // encode writes HFiles into the spill directory, one for each worker: a file for
 // the few rows of every region would mostly consist of its header and trailer.
 func (s *Sample) encode(ctx context.Context, sorter *extsort.Sorter) error {
-	s.Cells, s.HFileBytes, s.WriteTime = 0, 0, 0
+	s.Duplicates, s.Cells, s.HFileBytes, s.WriteTime = 0, 0, 0, 0
 	return workers.Run(ctx, s.Options.Workers, func(ctx context.Context, worker int) error {
 		from, to := s.part(worker), s.part(worker+1)
 		if from == to {
@@ -251,7 +252,7 @@ func (s *Sample) encode(ctx context.Context, sorter *extsort.Sorter) error {
 				continue
 			}
 			start := time.Now()
-			stats, err := s.encodePart(ctx, sorter, t.plan, first, end)
+			stats, err := s.encodePart(ctx, sorter, t, first, end)
 			if err != nil {
 				return err
 			}
@@ -266,8 +267,9 @@ func (s *Sample) encode(ctx context.Context, sorter *extsort.Sorter) error {
 }
 
 // encodePart writes the rows of some regions of a table, into one file for each family.
-func (s *Sample) encodePart(ctx context.Context, sorter *extsort.Sorter, plan *cells.Plan, from, to int) (stats hfile.Stats, err error) {
+func (s *Sample) encodePart(ctx context.Context, sorter *extsort.Sorter, t *sampledTable, from, to int) (stats hfile.Stats, err error) {
 	var outs []*hdfsio.Overlapped
+	plan := t.plan
 	for range plan.Families {
 		sink, cause := newNameless(s.Options.SpillDir)
 		if cause != nil {
@@ -289,6 +291,7 @@ func (s *Sample) encodePart(ctx context.Context, sorter *extsort.Sorter, plan *c
 			return stats, err
 		}
 		_, err = part.Encode(ctx, m, plan, sinks, nil)
+		s.leaveOut(t, m.Duplicates())
 		m.Close()
 		if err != nil {
 			return stats, err

@@ -14,6 +14,7 @@ type sampledTable struct {
 	from      int   // its first region in the sort
 	rows      int64 // in the sort
 	bytes     int64 // size of these rows in the sort
+	left      int64 // sampled rows that are left out because another has the same key
 	cells     int64
 	fileBytes int64         // of HFiles
 	took      time.Duration // to write the HFiles, sum over all workers
@@ -39,6 +40,14 @@ func (s *Sample) countSorted(sorter *extsort.Sorter) {
 	}
 }
 
+// leaveOut counts rows of a table that are left out.
+func (s *Sample) leaveOut(t *sampledTable, rows int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.left += rows
+	s.Duplicates += rows
+}
+
 // Table returns one table's part of a finished sample. Table 0 is the table of Plan. Reading and sorting are common to all
 // tables: the counts of the input, the times of reading and sorting, and the forecast's runs and memory are those of the
 // whole sample.
@@ -52,7 +61,7 @@ func (s *Sample) Table(number int) *Sample {
 		one.TotalRows = int64(float64(s.TotalRows) * float64(one.Kept()) / float64(s.Kept()))
 	}
 	t := s.tables[number]
-	one.SortedBytes, one.stored, one.Cells, one.HFileBytes, one.WriteTime = t.bytes, t.rows, t.cells, t.fileBytes, t.took
+	one.SortedBytes, one.stored, one.Duplicates, one.Cells, one.HFileBytes, one.WriteTime = t.bytes, t.rows, t.left, t.cells, t.fileBytes, t.took
 	one.regions = s.regions[t.from : t.from+t.plan.Ranges.Len()]
 	one.SpilledBytes = int64(float64(s.SpilledBytes) * one.share())
 	one.Foresee()

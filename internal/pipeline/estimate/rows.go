@@ -97,17 +97,16 @@ func (r *Rows) Estimate(env *cluster.Env, b RowBuild, w Options) *Estimate {
 	e.Memory += f.Memory + int64(o.Workers)*b.WorkerMemory
 	e.ReadTime, e.WriteTime = b.ReadTime, b.WriteTime
 	e.warn(b.Plan, t, o)
-	if c := b.warnDuplicates(e.Rows); c.Severity != preflight.SeverityOK {
-		e.Warnings = append(e.Warnings, c)
-	}
+	e.warnDuplicates(b)
 	return e
 }
 
 // warnDuplicates warns of rows with the same key, as far as the sample shows them.
-func (b RowBuild) warnDuplicates(rows int64) preflight.Check {
+func (e *Estimate) warnDuplicates(b RowBuild) {
 	if b.Duplicates == 0 {
-		return preflight.Check{}
+		return
 	}
+	rows := e.Rows
 	about, all, of := "", b.Duplicates, fmt.Sprintf("of all %s", setting.Count(rows, "row"))
 	switch {
 	case !b.Whole:
@@ -115,6 +114,6 @@ func (b RowBuild) warnDuplicates(rows int64) preflight.Check {
 	case b.SampledRows < rows:
 		about, all, of = "about ", int64(float64(b.Duplicates)*float64(rows)/float64(b.SampledRows)), fmt.Sprintf("in a sample of %s", setting.Count(b.SampledRows, "row"))
 	}
-	return preflight.Doubtful("duplicate keys", setting.Textf("add columns to the key: the job fails, or keeps one row of each key with %s first or last", setting.Duplicates),
-		"%s%s with the key of another row (%s); regions are shown with them", about, setting.Count(all, "row"), of)
+	e.Warnings = append(e.Warnings, preflight.Doubtful("duplicate keys", setting.Textf("add columns to the key: the job fails, or keeps one row of each key with %s first or last", setting.Duplicates),
+		"%s%s with the key of another row (%s); regions are shown with them", about, setting.Count(all, "row"), of))
 }

@@ -53,6 +53,12 @@ func buildTables(ctx context.Context, tables []tableWork, in *source.Input) (*Es
 		all[i] = one.estimate(counted, t.options)
 		all[i].Index = t.index
 		all[i].warn(one.Plan, counted, t.options)
+		whole := counted.whole && one.Rows == counted.seen
+		sampled := RowBuild{Duplicates: one.Duplicates, Whole: whole, SampledRows: one.Kept()}
+		if whole {
+			sampled.SampledRows = all[i].Rows // without bad records
+		}
+		all[i].warnDuplicates(sampled)
 	}
 	if len(all) > 1 {
 		together(all, memory, o.spillLimit)

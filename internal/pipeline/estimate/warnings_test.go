@@ -16,6 +16,7 @@ import (
 	"bulkload/internal/test/bench/data"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/race"
+	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testcluster"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
@@ -32,7 +33,7 @@ func warningNames(e *Estimate) (names []string) {
 // TestWarnings provokes each warning, and no other.
 func TestWarnings(t *testing.T) {
 	if race.On {
-		t.Skip("counts each of 17 inputs as TestExact does")
+		t.Skip("counts each of 18 inputs as TestExact does")
 	}
 	dir := t.TempDir()
 	generated := func(s data.Spec) string {
@@ -96,6 +97,8 @@ func TestWarnings(t *testing.T) {
 		{name: "salts that the suggestion hides", input: even, change: func(s *spec.Spec) { s.Regions = 10 }, o: Options{Suggest: 7}, want: []string{"salts"}, in: nil},
 		{name: "bad records", input: text("bad.csv", "id,a\n"+repeat(500, "%d,1\n")+",2\n1,2,3\n"), change: func(s *spec.Spec) { s.Key, s.BadRecords = "id", "5" }, want: []string{"bad records"},
 			in: []string{"2 records without a row", "`bad_records`"}},
+		{name: "duplicates", input: text("twice.csv", "id,a\n"+repeat(500, "%d,1\n")+repeat(300, "%d,2\n")), change: func(s *spec.Spec) { s.Key, s.Duplicates = "id", "last" }, want: []string{"duplicate keys"},
+			in: []string{"300 rows with the key of another row (of all 800 rows); regions are shown with them", "`duplicates` first or last"}},
 		{name: "a column of no record", input: text("lines.jsonl", repeat(500, `{"id":%d,"a":1}`+"\n")),
 			change: func(s *spec.Spec) {
 				s.Key, s.Format, s.Columns, s.Missing = "id", "json", []string{"id", "a", "tpyo"}, "null"
@@ -226,5 +229,30 @@ func TestPlanOfTable(t *testing.T) {
 	if e.Rows != 3000 || len(e.Regions) != 10 || e.MaxRegionSize != 40000 || !slices.Equal(warningNames(e), []string{"region size"}) ||
 		!strings.Contains(e.Warnings[0].Message.String(), "MAX_FILESIZE") {
 		t.Errorf("%d rows, %d regions that split at %d (%s): %+v", e.Rows, len(e.Regions), e.MaxRegionSize, e.MaxRegionFrom, e.Warnings)
+	}
+}
+
+// TestDuplicatesOfASample checks that a warning has the duplicates of each table by itself, and that those of a sample are the least number of all.
+func TestDuplicatesOfASample(t *testing.T) {
+	var b strings.Builder
+	const rows = 100_000
+	b.WriteString("id,a\n")
+	for i := range rows {
+		fmt.Fprintf(&b, "%08d,%d-%s\n", i/2, i, strings.Repeat("x", 50))
+	}
+	s := spec.Spec{Inputs: []string{testcheck.WriteFile(t, "in.csv", []byte(b.String()))}, Format: "csv", Key: "id", Duplicates: "first", Table: "t",
+		Tables: []spec.TableSpec{{Table: "u", Key: "a"}}}
+	e := estimateOf(t, s, nil, Options{})
+	if got := warningNames(e); !slices.Equal(got, []string{"duplicate keys"}) || !strings.HasPrefix(e.Warnings[0].Message.String(), "50000 rows with the key of another row (of all 100000 rows)") {
+		t.Errorf("%+v", e.Warnings)
+	}
+	if got := e.Tables[0].Warnings; len(got) > 0 {
+		t.Errorf("table u: %+v", got)
+	}
+	s.Tables = nil
+	e = smallEstimate(t, jobtest.Env(t), s, nil, build.WorkOptions{Workers: 2})
+	n := e.SampledRows
+	if want := fmt.Sprintf("in a sample of %d rows", n); n > rows/2 || len(e.Warnings) != 1 || !strings.HasPrefix(e.Warnings[0].Message.String(), "at least ") || !strings.Contains(e.Warnings[0].Message.String(), want) {
+		t.Errorf("%d rows are sampled: %+v", n, e.Warnings)
 	}
 }
