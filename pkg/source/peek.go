@@ -3,8 +3,11 @@ package source
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 
+	"bulkload/internal/formats/compression"
 	"bulkload/pkg/source/listing"
 )
 
@@ -48,6 +51,9 @@ func (h *Head) Look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if f.kind == nil {
+		f.nameText()
+	}
 	k, err := f.begins(ctx, head, o)
 	if err != nil {
 		return err
@@ -63,6 +69,14 @@ func (h *Head) Look(ctx context.Context) error {
 		return nil
 	}
 	return f.examine(ctx, head, o)
+}
+
+// nameText sets the format of text that the file's name shows: with a dialect, names determine no format, but say what is likely.
+func (f *inputFile) nameText() {
+	name, _ := compression.Cut(strings.ToLower(path.Base(f.Name)))
+	if k := new(Options).ends(name); k != nil && k.facts().Text {
+		f.become(k)
+	}
 }
 
 // Columns returns the names in the schema, or in the first lines of JSON.

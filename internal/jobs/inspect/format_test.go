@@ -2,6 +2,8 @@ package inspect_test
 
 import (
 	"bytes"
+	"compress/gzip"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,4 +88,56 @@ func TestFormatThatIsGiven(t *testing.T) {
 			t.Errorf("%s: %v, %v\n%s", c.name, rows, err, r.Job())
 		}
 	}
+}
+
+// TestDialectThatIsGiven checks that settings of text decide about files with names of JSON lines, and that others and names of CSV count beside them, as in a job.
+func TestDialectThatIsGiven(t *testing.T) {
+	const lines, table = "{\"id\":1,\"a\":\"x\"}\n{\"id\":2,\"a\":\"y\"}\n", "id,a\n1,x\n2,y\n"
+	parquet, err := os.ReadFile("../../../testdata/source/dialects/spark/parquet-nested.parquet")
+	testcheck.Must(t, err)
+	null := func(r *spec.Reading) { r.NullValue = spec.Texts{"x"} }
+	preset := func(r *spec.Reading) { r.Dialect = "postgres-csv" }
+	for _, c := range []struct {
+		name, text string
+		give       func(r *spec.Reading)
+		format     string
+		want       string
+	}{
+		{"x.jsonl", table, null, "text", "id=1|a=y id=2"},
+		{"x.jsonl", table, preset, "text", "a=x id=1|a=y id=2"},
+		{"x.json", table, preset, "text", "a=x id=1|a=y id=2"},
+		{"x.csv", table, null, "text", "id=1|a=y id=2"},
+		{"x.csv.gz", packed(t, table), null, "text", "id=1|a=y id=2"},
+		{"x.jsonl", lines, null, "text", ""},
+		{"x.jsonl", lines, func(r *spec.Reading) { r.Charset = "gbk" }, "json", "a=x id=1|a=y id=2"},
+		{"x.parquet", string(parquet), null, "parquet", ""},
+	} {
+		path := filepath.Join(t.TempDir(), c.name)
+		testcheck.Must(t, os.WriteFile(path, []byte(c.text), 0o600))
+		var s spec.Spec
+		if c.give(&s.Reading); c.text == table {
+			s.Header = "yes"
+		}
+		r := look(t, path, s, inspect.Options{})
+		if r.Format != c.format || len(r.Refused) > 0 {
+			t.Errorf("%s %q: %q, %+v", c.name, c.text[:9], r.Format, r.Refused)
+			continue
+		}
+		if c.want == "" {
+			continue
+		}
+		rows, err := readJob(t, r.Job(), nil)
+		if got := rowTexts(rows); err != nil || got != c.want {
+			t.Errorf("%s %q: %s, want %s, %v, %+v\n%s", c.name, c.text[:9], got, c.want, err, r.Doubts, r.Job())
+		}
+	}
+}
+
+// packed returns a text packed by gzip.
+func packed(t *testing.T, text string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write([]byte(text))
+	testcheck.Must(t, errors.Join(err, w.Close()))
+	return b.String()
 }

@@ -23,7 +23,7 @@ func (r *Report) lookTyped(ctx context.Context, heads []*source.Head, chosen []i
 	for _, at := range chosen {
 		f := &r.Files[at]
 		so := so
-		so.Format, so.Partitions, so.Where = source.Format(f.Format), []string{source.PartitionsOff}, nil
+		so.Format, so.Dialect, so.Partitions, so.Where = source.Format(f.Format), nil, []string{source.PartitionsOff}, nil
 		so.Columns = slices.DeleteFunc(slices.Clone(so.Columns), func(name string) bool { return f.Partitions[name] != "" })
 		so.Reject = func(e source.RowError) error { return &e }
 		ended, err := r.sampleRows(ctx, p, f, heads[at], share, resolve, so)

@@ -54,7 +54,7 @@ func Run(ctx context.Context, resolve source.Resolve, inputs []string, s spec.Sp
 	if err := so.Validate(); err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	so.Format = source.Format(s.Format)
+	so.Format, so.Dialect = source.Format(s.Format), g.text // with a dialect, a job reads text whatever its name is
 	var heads []*source.Head
 	for _, input := range inputs {
 		list, left, err := source.Heads(ctx, resolve, input, so)
