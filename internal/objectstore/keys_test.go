@@ -47,7 +47,7 @@ func (g *giver) RetrieveWithCredContext(*credentials.CredContext) (credentials.V
 func TestRenewalFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &giver{}
-		k := &s3Keys{places: []keyPlace{{name: "the role of the machine", Credentials: credentials.New(g)}}}
+		k := &s3Keys{places: []*keyPlace{{name: "the role of the machine", Credentials: credentials.New(g)}}}
 		get := func(calls int, want string) {
 			t.Helper()
 			v, err := k.get(t.Context())
@@ -84,7 +84,7 @@ func TestKeysAreLookedUpAgain(t *testing.T) {
 			}
 			return response(r, 200, "<ListBucketResult></ListBucketResult>"), nil
 		})
-		s.protocol.(*s3).keys = &s3Keys{places: []keyPlace{{"a program", credentials.New(g), func(error) lookUp {
+		s.protocol.(*s3).keys = &s3Keys{places: []*keyPlace{{name: "a program", Credentials: credentials.New(g), judge: func(error) lookUp {
 			if g.calls == fails {
 				g.err = nil
 			}
@@ -142,7 +142,7 @@ func TestMachineRole(t *testing.T) {
 		if _, err := p.find(); !final(err) || !strings.Contains(err.Error(), "were refused") {
 			t.Errorf("status %d of a service that the environment names: %v", status, err)
 		}
-		if _, _, err := (&s3Keys{found: &p}).renew(); !final(err) {
+		if _, _, err := (&s3Keys{found: p}).renew(); !final(err) {
 			t.Errorf("status %d at the renewal: %v", status, err)
 		}
 	}

@@ -13,14 +13,12 @@ import (
 	"sync"
 	"time"
 
-	"bulkload/internal/base/workers"
-
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
 // s3Keys finds the credentials of S3's protocol, in the first place that has some. It renews them before they expire.
 type s3Keys struct {
-	places  []keyPlace
+	places  []*keyPlace
 	looking sharedLookUp[credentials.Value] // one at a time, which use what follows
 	asked   bool
 	last    lastKeys[credentials.Value]
@@ -33,7 +31,8 @@ type s3Keys struct {
 type keyPlace struct {
 	name string
 	*credentials.Credentials
-	judge func(error) lookUp // says what a failed look-up means; nil: it failed
+	judge   func(error) lookUp // says what a failed look-up means; nil: it failed
+	looking sharedLookUp[credentials.Value]
 }
 
 // lookUp is the meaning of a look-up without credentials.
@@ -71,11 +70,11 @@ func (p *keyPlace) find() (credentials.Value, error) {
 // errSilent reports that a look-up was given up.
 var errSilent = fmt.Errorf("nothing came for %s", keysTime)
 
-// values looks the credentials up, for [keysTime] at most: a program that gives them may hang.
+// values looks the credentials up, for [keysTime] at most: a program that gives them may hang. The next call joins a look-up that was given up.
 func (p *keyPlace) values() (credentials.Value, error) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), keysTime, errSilent)
 	defer cancel()
-	return workers.Await(ctx, func() (credentials.Value, error) { return p.GetWithContext(nil) })
+	return p.looking.share(ctx, func() (credentials.Value, error) { return p.GetWithContext(nil) })
 }
 
 // meaning judges a failed look-up.
@@ -145,7 +144,7 @@ var variables = map[kind][][3]string{
 func newS3Keys(k kind, value func(string) string) *s3Keys {
 	keys := &s3Keys{}
 	add := func(name string, c *credentials.Credentials) {
-		keys.places = append(keys.places, keyPlace{name: name, Credentials: c})
+		keys.places = append(keys.places, &keyPlace{name: name, Credentials: c})
 	}
 	names := variables[k]
 	if k != kindS3 {
@@ -160,7 +159,7 @@ func newS3Keys(k kind, value func(string) string) *s3Keys {
 	if id, secret := value(prefix+"access.key"), value(prefix+"secret.key"); prefix != "" && id != "" && secret != "" {
 		add(prefix+"access.key", credentials.NewStaticV4(id, secret, value(prefix+"session.token")))
 	}
-	keys.places = append(keys.places, keyPlace{"the shared file of AWS", credentials.NewFileAWSCredentials("", ""), inFile})
+	keys.places = append(keys.places, &keyPlace{name: "the shared file of AWS", Credentials: credentials.NewFileAWSCredentials("", ""), judge: inFile})
 	if k == kindS3 && os.Getenv("AWS_EC2_METADATA_DISABLED") != "true" {
 		keys.places = append(keys.places, machineRole(""))
 	}
@@ -168,11 +167,11 @@ func newS3Keys(k kind, value func(string) string) *s3Keys {
 }
 
 // machineRole returns the place of the machine's role, whose metadata service is at endpoint if that is not empty.
-func machineRole(endpoint string) keyPlace {
+func machineRole(endpoint string) *keyPlace {
 	r := &role{RoundTripper: &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: time.Second}).DialContext, DisableKeepAlives: true},
 		named: cmp.Or(os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE"), os.Getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"), os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI")) != ""}
 	iam := &credentials.IAM{Client: &http.Client{Timeout: 10 * time.Second, Transport: r}, Endpoint: endpoint}
-	return keyPlace{"the role of the machine", credentials.New(iam), r.judge}
+	return &keyPlace{name: "the role of the machine", Credentials: credentials.New(iam), judge: r.judge}
 }
 
 // get returns the credentials. If there are none, the access key is empty: requests are then not signed, as public buckets accept.
@@ -189,7 +188,7 @@ func (k *s3Keys) look() (credentials.Value, error) {
 		}
 		if v.AccessKeyID != "" {
 			k.mu.Lock()
-			k.found, k.asked = &k.places[i], true
+			k.found, k.asked = k.places[i], true
 			k.mu.Unlock()
 		}
 	}

@@ -76,7 +76,7 @@ func (c shipped) protocol() (*s3, error) {
 	}
 	keys := &s3Keys{asked: true}
 	if c.ID != "" {
-		keys = &s3Keys{places: []keyPlace{{name: "the job's submission", Credentials: credentials.NewStaticV4(c.ID, c.Secret, c.Token)}}}
+		keys = &s3Keys{places: []*keyPlace{{name: "the job's submission", Credentials: credentials.NewStaticV4(c.ID, c.Secret, c.Token)}}}
 	}
 	return &s3{keys: keys, base: base, home: c.Home, region: c.Region}, nil
 }

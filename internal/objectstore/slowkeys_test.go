@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,7 +46,7 @@ func (h *hanging) RetrieveWithCredContext(*credentials.CredContext) (credentials
 func TestKeysHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hanging{let: make(chan struct{}), looks: make(chan struct{}, 9)}
-		k := &s3Keys{places: []keyPlace{{"the shared file of AWS", credentials.New(h), inFile}}}
+		k := &s3Keys{places: []*keyPlace{{name: "the shared file of AWS", Credentials: credentials.New(h), judge: inFile}}}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		why := errors.New("stopped")
 		go func() {
@@ -77,6 +78,43 @@ func TestKeysHang(t *testing.T) {
 		began = time.Now()
 		if v, err := k.get(t.Context()); v.AccessKeyID != "key" || err != nil || time.Since(began) != keysTime {
 			t.Errorf("a renewal that hangs: %q, %v after %s", v.AccessKeyID, err, time.Since(began))
+		}
+	})
+}
+
+// slowProgram fails after a time, as a program of credential_process does.
+type slowProgram struct {
+	credentials.Expiry
+	takes time.Duration
+	runs  int
+}
+
+func (p *slowProgram) Retrieve() (v credentials.Value, err error) {
+	p.runs++
+	<-time.After(p.takes)
+	return v, errors.New("exit status 1")
+}
+
+func (p *slowProgram) RetrieveWithCredContext(*credentials.CredContext) (credentials.Value, error) {
+	return p.Retrieve()
+}
+
+// TestSlowProgram checks that a look-up that is repeated joins the one that is under way: a slow program runs once, and its failure is reported.
+// It hangs if a look-up waits for the lock of minio-go, which stops the clock.
+func TestSlowProgram(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &slowProgram{takes: keysTime + 8*time.Second}
+		k := &s3Keys{places: []*keyPlace{{name: "a program", Credentials: credentials.New(p)}}}
+		began := time.Now()
+		for _, c := range []struct {
+			want string
+			runs int
+			took time.Duration
+		}{{errSilent.Error(), 1, keysTime}, {"exit status 1", 1, p.takes}, {errSilent.Error(), 2, p.takes + keysTime}, {"exit status 1", 2, 2 * p.takes}} {
+			_, err := k.get(t.Context())
+			if _, repeated := errors.AsType[keysError](err); !repeated || !strings.HasSuffix(err.Error(), c.want) || p.runs != c.runs || time.Since(began) != c.took {
+				t.Errorf("%v after %d runs and %s, want %q after %d and %s", err, p.runs, time.Since(began), c.want, c.runs, c.took)
+			}
 		}
 	})
 }
