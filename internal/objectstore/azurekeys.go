@@ -32,7 +32,7 @@ type azureKeys struct {
 }
 
 // azureConnection returns the fields of AZURE_STORAGE_CONNECTION_STRING, and the address of blobs if it has one. It returns none if the string is of another
-// account: under its address may be a container of the same name.
+// account than this one, in lower case: under its address may be a container of the same name.
 func azureConnection(account string) (fields map[string]string, address *url.URL, err error) {
 	fields = map[string]string{}
 	for field := range strings.SplitSeq(os.Getenv("AZURE_STORAGE_CONNECTION_STRING"), ";") {
@@ -51,7 +51,7 @@ func azureConnection(account string) (fields map[string]string, address *url.URL
 	switch {
 	case owner == "" && (address != nil || fields["SharedAccessSignature"] != ""):
 		return nil, nil, errors.New("AZURE_STORAGE_CONNECTION_STRING names no account: add AccountName=NAME; to it")
-	case owner != account:
+	case strings.ToLower(owner) != account:
 		return nil, nil, nil
 	}
 	return fields, address, nil
@@ -60,7 +60,7 @@ func azureConnection(account string) (fields map[string]string, address *url.URL
 // ownerOf returns the account of an address of blobs: the first label of Azure's hosts, and the path's first element of others, as emulators have them.
 // It is empty if the address has none.
 func ownerOf(u *url.URL) string {
-	if host := strings.ToLower(u.Hostname()); strings.Contains(host, ".blob.") {
+	if host := u.Hostname(); strings.Contains(strings.ToLower(host), ".blob.") {
 		name, _, _ := strings.Cut(host, ".")
 		return name
 	}
@@ -75,7 +75,7 @@ func newAzureKeys(account string, c map[string]string) (*azureKeys, error) {
 	switch own := os.Getenv("AZURE_STORAGE_ACCOUNT"); {
 	case c["AccountName"] != "" || c["SharedAccessSignature"] != "":
 		k.source, key, sas = "from AZURE_STORAGE_CONNECTION_STRING", c["AccountKey"], c["SharedAccessSignature"]
-	case own == "" || own == account:
+	case own == "" || strings.ToLower(own) == account:
 		if key = os.Getenv("AZURE_STORAGE_KEY"); key != "" {
 			k.source = "from AZURE_STORAGE_KEY"
 		} else if sas = os.Getenv("AZURE_STORAGE_SAS_TOKEN"); sas != "" {

@@ -170,6 +170,9 @@ func TestConnectionString(t *testing.T) {
 		{"AccountName=accta;BlobEndpoint=https://accta.blob.core.windows.net" + sas, "acctb", own, ""},
 		{"AccountName=accta;AccountKey=c2VjcmV0;BlobEndpoint=https://data.example.com", "acctb", own, ""},
 		{"AccountName=acctb;AccountKey=c2VjcmV0;BlobEndpoint=https://data.example.com", "acctb", "https://data.example.com/c", from},
+		{"BlobEndpoint=http://127.0.0.1:1/acctb" + sas, "AcctB.DFS.core.windows.net", "http://127.0.0.1:1/acctb/c", from},
+		{"BlobEndpoint=http://127.0.0.1:1/AcctB" + sas, "acctb", "http://127.0.0.1:1/AcctB/c", from},
+		{"AccountName=AcctB;AccountKey=c2VjcmV0", "ACCTB.DFS.core.windows.net", own, from},
 		{"AccountName=acctb" + sas, "acctb.blob.core.windows.net", own, from},
 		{"UseDevelopmentStorage=true", "acctb", own, ""},
 		{"BlobEndpoint=https://data.example.com" + sas, "acctb", "", "names no account: add AccountName"},
@@ -194,6 +197,13 @@ func TestConnectionString(t *testing.T) {
 	s, _, err := (&Stores{Endpoints: []string{"abfs=https://h?credentials=none"}}).Open("abfs://c@acctb/x.csv")
 	if err != nil || s.protocol.(*azure).base.String() != "https://h/c" {
 		t.Errorf("an endpoint without credentials: %v", err)
+	}
+	t.Setenv("AZURE_STORAGE_CONNECTION_STRING", "")
+	t.Setenv("AZURE_STORAGE_ACCOUNT", "Acctb")
+	t.Setenv("AZURE_STORAGE_KEY", "c2VjcmV0")
+	s, _, err = new(Stores).Open("abfs://c@acctB/x.csv")
+	if err != nil || s.protocol.(*azure).keys.source != "from AZURE_STORAGE_KEY" || s.protocol.(*azure).keys.account != "acctb" {
+		t.Errorf("an account in letters of both cases: %v", err)
 	}
 }
 

@@ -134,9 +134,9 @@ func newGCS(p Place, e endpoint) (*gcs, error) {
 
 func newAzure(p Place, e endpoint) (*azure, error) {
 	a := &azure{keys: &azureKeys{source: "none"}}
-	base := e.url
+	base, account := e.url, strings.ToLower(p.Account) // Azure's names are in lower case, those of inputs may not be
 	if !e.anonymous {
-		name, _, _ := strings.Cut(p.Account, ".")
+		name, _, _ := strings.Cut(account, ".")
 		connection, address, err := azureConnection(name)
 		if err != nil {
 			return nil, err
@@ -149,7 +149,7 @@ func newAzure(p Place, e endpoint) (*azure, error) {
 		}
 	}
 	if base == nil {
-		host := strings.Replace(p.Account, ".dfs.", ".blob.", 1)
+		host := strings.Replace(account, ".dfs.", ".blob.", 1)
 		if !strings.Contains(host, ".") {
 			host += ".blob.core.windows.net"
 		}
