@@ -88,7 +88,7 @@ func (f *fake) Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.
 			}
 		}
 		if req.RowBytes > 0 && size > req.RowBytes {
-			return fmt.Errorf("scan t: %w", loader.ErrRowTooLarge)
+			return fmt.Errorf("scan t: %w", &loader.RowTooLargeError{Key: bytes.Clone(r.Key), Most: req.RowBytes})
 		}
 		if len(out.Cells) == 0 {
 			continue

@@ -133,5 +133,8 @@ func TestLargeRow(t *testing.T) {
 		if !errors.Is(err, want) {
 			t.Errorf("of %d bytes: %v, want %v", most, err, want)
 		}
+		if large, ok := errors.AsType[*RowTooLargeError](err); ok != (want != nil) || ok && string(large.Key) != "r" {
+			t.Errorf("of %d bytes: the error is %#v", most, err)
+		}
 	}
 }

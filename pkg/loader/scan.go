@@ -46,7 +46,7 @@ type ScanRequest struct {
 	// ChunkBytes is the size of the server's answers, by its own count, and so determines the memory of a scan: about three times this for
 	// each region being read. Default 4 MiB.
 	ChunkBytes int64
-	// RowBytes limits the size of the keys and values of one row; a larger row ends the scan with ErrRowTooLarge. Default: no limit.
+	// RowBytes limits the size of the keys and values of one row; a larger row ends the scan with a [RowTooLargeError]. Default: no limit.
 	RowBytes int64
 	// Prompt ends the scan of a disabled table with ErrTableDisabled. Default: the scan waits for the table.
 	Prompt bool
@@ -211,8 +211,21 @@ func expired(err error) bool {
 	return ok && slices.Contains([]string{"UnknownScannerException", "ScannerResetException", "OutOfOrderScannerNextException", "LeaseException"}, re.shortClass())
 }
 
-// ErrRowTooLarge is the error of a row larger than ScanRequest.RowBytes.
+// ErrRowTooLarge is the error of a row larger than ScanRequest.RowBytes. It is wrapped by a [RowTooLargeError].
 var ErrRowTooLarge = errors.New("a row is larger than the scan may hold")
+
+// RowTooLargeError is ErrRowTooLarge with the row.
+type RowTooLargeError struct {
+	Key  []byte
+	Most int64 // bytes that a row may have
+}
+
+func (e *RowTooLargeError) Error() string {
+	return fmt.Sprintf("%v: more than %s", ErrRowTooLarge, setting.Count(e.Most, "byte"))
+}
+
+// Unwrap returns [ErrRowTooLarge].
+func (e *RowTooLargeError) Unwrap() error { return ErrRowTooLarge }
 
 // assembler assembles rows: one answer may end within a row.
 type assembler struct {
@@ -272,7 +285,7 @@ func (a *assembler) add(block []byte, n uint32, partial bool) (rest []byte, err 
 		a.key = row
 		if c := &a.row.Cells[len(a.row.Cells)-1]; a.most > 0 {
 			if a.size += int64(len(row) + len(c.Family) + len(c.Qualifier) + len(c.Value)); a.size > a.most {
-				return nil, fmt.Errorf("%w: more than %s", ErrRowTooLarge, setting.Count(a.most, "byte"))
+				return nil, &RowTooLargeError{bytes.Clone(row), a.most}
 			}
 		}
 	}

@@ -151,9 +151,15 @@ func (f *fetchers) fetch(ctx context.Context, start, stop []byte, ask int64, kee
 	return b
 }
 
-// fill makes s.rows[0] the current row, unless there are no more rows.
+// fill makes s.rows[0] the current row, unless there are no more rows. A row that is too large has its key only, and no batch: rows of other heads may
+// be before it.
 func (s *headScan) fill(ctx context.Context) error {
 	for len(s.rows) == 0 && !s.last {
+		if large, ok := errors.AsType[*loader.RowTooLargeError](s.err); ok {
+			s.release()
+			s.rows = []loader.Row{{Key: large.Key}}
+			return nil
+		}
 		if s.err != nil {
 			return s.err
 		}

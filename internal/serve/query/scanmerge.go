@@ -107,6 +107,9 @@ func (m *merge) run(ctx context.Context, fn func(loader.Row) error) error {
 	slices.SortFunc(open, (*headScan).compare)
 	for len(open) > 0 {
 		s := open[0]
+		if s.batch == nil { // the row is too large
+			return s.err
+		}
 		if err := fn(s.rows[0]); err != nil {
 			return err
 		}

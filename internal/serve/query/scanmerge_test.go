@@ -76,7 +76,7 @@ func (t *memoryTable) Scan(ctx context.Context, req loader.ScanRequest, fn func(
 			c.Value = bytes.Clone(c.Value)
 			lent.Cells = append(lent.Cells, c)
 			if size += int64(len(c.Family) + len(c.Qualifier) + len(c.Value)); req.RowBytes > 0 && size > req.RowBytes {
-				return fmt.Errorf("scan t: %w", loader.ErrRowTooLarge)
+				return fmt.Errorf("scan t: %w", &loader.RowTooLargeError{Key: bytes.Clone(r.Key), Most: req.RowBytes})
 			}
 		}
 		if len(lent.Cells) == 0 {
@@ -322,19 +322,19 @@ func FuzzPageToken(f *testing.F) {
 // TestRowsBeforeAnError checks that rows that a scan gives before it fails are returned, with a page token after them: at a row that is too large,
 // and at any other error, with and without a filter, for one source and several.
 func TestRowsBeforeAnError(t *testing.T) {
-	for _, heads := range []int{1, 3} {
+	for _, c := range []struct{ heads, broken, want int }{{1, 0, 5}, {3, 0, 15}, {3, 2, 17}} {
 		for _, filtered := range []bool{false, true} {
 			for _, limit := range []int64{0, 1, 3, 5, 6, 100} {
 				table := newMemoryTable()
 				r := keyrange.Rows{}
-				for h := range heads {
+				for h := range c.heads {
 					r.Heads = append(r.Heads, fmt.Appendf(nil, "%d", h))
 					for i := range 6 {
 						key := fmt.Sprintf("%d%d", h, i)
 						table.rows = append(table.rows, loader.Row{Key: []byte(key), Cells: []loader.Cell{{Value: []byte(key)}}})
 					}
 				}
-				table.rows[5].Cells[0].Value = make([]byte, 1000) // 05: once 04 is given, nobody knows which row is next
+				table.rows[6*c.broken+5].Cells[0].Value = make([]byte, 1000) // the last row of this head
 				o := mergeOptions{limit: limit, memory: 1 << 20, workers: 4}
 				if filtered {
 					o.keep = func(loader.Row) bool { return true }
@@ -343,14 +343,20 @@ func TestRowsBeforeAnError(t *testing.T) {
 				var err error
 				for pages := 0; pages < 100; pages++ {
 					m := newMerge(table, loader.ScanRequest{RowBytes: 100}, r, o)
-					err = m.run(t.Context(), func(loader.Row) error { rows++; return nil })
+					err = m.run(t.Context(), func(row loader.Row) error {
+						if key := fmt.Sprintf("%d%d", rows%c.heads, rows/c.heads); string(row.Key) != key {
+							t.Errorf("%+v: row %d is %s, want %s", c, rows, row.Key, key)
+						}
+						rows++
+						return nil
+					})
 					if err != nil && m.given == 0 || err == nil && !m.more {
 						break
 					}
 					o.after = &position{bytes.Clone(m.end.head), bytes.Clone(m.end.key)}
 				}
-				if !errors.Is(err, loader.ErrRowTooLarge) || rows != 4*heads+1 || table.active.Load() != 0 {
-					t.Errorf("%d heads, filter %t, limit %d: %d rows before the error %v", heads, filtered, limit, rows, err)
+				if !errors.Is(err, loader.ErrRowTooLarge) || rows != c.want || table.active.Load() != 0 {
+					t.Errorf("%+v, filter %t, limit %d: %d rows before the error %v", c, filtered, limit, rows, err)
 				}
 			}
 		}
