@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -15,8 +16,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// entriesAtATime is the number of index entries that are read before their rows, rowsAtATime the number of rows that
-// are read at the same time, and before they are passed on.
+// entriesAtATime is the number of index entries that are read before their rows, rowsAtATime the greatest number of rows
+// that are read at the same time, and before they are passed on.
 const (
 	entriesAtATime = 256
 	rowsAtATime    = 16
@@ -118,7 +119,7 @@ func (x *Index) read(ctx context.Context, q Query, start time.Time, fn func(load
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	e := &entries{Index: x, read: data, values: q.Values, program: program, fields: make([][]byte, len(program.Columns()))}
+	e := &entries{Index: x, read: data, values: q.Values, program: program, most: rowsAtATime, fields: make([][]byte, len(program.Columns()))}
 	all := &ReadStats{}
 	narrow, left := q, q.Limit
 	narrow.Columns, narrow.Stored, narrow.Borrowed = nil, true, false
@@ -205,6 +206,10 @@ type entries struct {
 	keys    [][]byte // row keys of the entries
 	rows    [][]byte // row keys of their rows
 
+	most    int   // rows that are read at a time
+	largest int64 // size of a row so far
+	granted int64 // bytes of rows that the query's More has granted
+
 	fields [][]byte // fields of the key that a row gives
 	made   []byte
 }
@@ -224,12 +229,21 @@ func (e *entries) add(r loader.Row) error {
 // from the first one on, whose rows were passed on or skipped.
 func (e *entries) give(ctx context.Context, q Query, fn func(loader.Row) error) (int, error) {
 	known := make(map[string][]byte, len(e.columns))
-	held := rowMemory{more: q.More}
-	for from := 0; from < len(e.rows); from += rowsAtATime {
-		rows, broken := e.fetch(ctx, e.rows[from:min(from+rowsAtATime, len(e.rows))], &held)
-		var size int64
+	memory := int64(q.withDefaults().Memory)
+	for from := 0; from < len(e.rows); {
+		n := 1 // until the size of a row is known
+		if e.largest > 0 {
+			n = int(max(min(memory/e.largest, int64(e.most)), 1))
+		}
+		n = min(n, len(e.rows)-from)
+		held := rowMemory{most: e.granted, more: q.More}
+		rows, broken := e.fetch(ctx, e.rows[from:from+n], &held)
+		if e.granted = held.most; n > 1 && errors.Is(broken, ErrMemory) {
+			e.most = n / 2 // fewer rows may fit
+			continue
+		}
 		for i, row := range rows { // which are before one that cannot be read
-			size += rowSize(row)
+			e.largest = max(e.largest, rowSize(row))
 			if len(row.Cells) == 0 || !e.matches(e.keys[from+i], row, known) {
 				continue
 			}
@@ -237,34 +251,37 @@ func (e *entries) give(ctx context.Context, q Query, fn func(loader.Row) error) 
 				return from + i, err
 			}
 		}
-		if broken != nil {
-			return from + len(rows), broken
+		if from += len(rows); broken != nil {
+			return from, broken
 		}
-		held.drop(size)
 	}
 	return len(e.rows), nil
 }
 
-// fetch reads rows at the same time. It returns those before the first one that cannot be read, or held, and that one's error. A row that is not there
-// has no cells.
+// fetch reads rows at the same time. It returns those before the first one that cannot be read, or held, and that one's error; rows after that one are
+// not waited for. A row that is not there has no cells.
 func (e *entries) fetch(ctx context.Context, keys [][]byte, held *rowMemory) ([]loader.Row, error) {
 	rows, errs := make([]loader.Row, len(keys)), make([]error, len(keys))
 	var wg sync.WaitGroup
 	for i, key := range keys {
+		own := ctx
+		next, cancel := context.WithCancel(ctx)
+		defer cancel()
+		ctx = next // of the rows after this one
 		wg.Go(func() {
 			req := e.read.req
 			req.Row = key
-			errs[i] = e.cluster.Scan(ctx, req, func(row loader.Row) error {
+			errs[i] = e.cluster.Scan(own, req, func(row loader.Row) error {
 				rows[i] = loader.Row{Key: row.Key, Cells: slices.Clone(row.Cells)}
-				return nil
+				return held.add(rowSize(rows[i]))
 			})
+			if errs[i] != nil {
+				cancel()
+			}
 		})
 	}
 	wg.Wait()
 	for i, err := range errs {
-		if err == nil {
-			err = held.add(rowSize(rows[i]))
-		}
 		if err != nil {
 			return rows[:i], cluster.Failure(err)
 		}

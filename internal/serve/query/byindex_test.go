@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/keyrange"
@@ -233,29 +234,72 @@ func TestIndexesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestRowsOfAnIndexTakeMemory checks that rows by an index are counted by the columns that are asked for: those that fit are given, and the page has a token.
+// TestRowsOfAnIndexTakeMemory checks that rows by an index are counted by the columns that are asked for: fewer are read at a time if not all
+// fit, or if they are large, and one that does not fit by itself ends the page.
 func TestRowsOfAnIndexTakeMemory(t *testing.T) {
 	x := byDay(t, 40)
 	for i := range x.cluster.(fakeTables)["t"].rows {
 		cells := &x.cluster.(fakeTables)["t"].rows[i].Cells
 		*cells = append(*cells, loader.Cell{Family: []byte("f"), Qualifier: []byte("note"), Value: make([]byte, 10<<10)})
 	}
-	for _, column := range []string{"", "id"} {
+	for _, c := range []struct {
+		column string
+		memory int64
+		rows   int
+		own    spec.Size // of the query, for the entries too
+		most   int64     // that is taken
+	}{{"", 100 << 10, 40, 0, 100 << 10}, {"", 11 << 10, 40, 0, 11 << 10}, {"", 9 << 10, 0, 0, 0}, {"id", 100 << 10, 40, 0, 100 << 10}, {"", 1 << 30, 40, 25 << 10, 50 << 10}} {
 		var held atomic.Int64
-		q := Query{Values: []string{"1"}, Limit: 40, RowBytes: 20 << 10, More: func(n int64) bool {
-			if now := held.Add(n); now <= 100<<10 {
+		q := Query{Values: []string{"1"}, Limit: 40, RowBytes: 20 << 10, Memory: c.own, More: func(n int64) bool {
+			if now := held.Add(n); now <= c.memory {
 				return true
 			}
 			held.Add(-n)
 			return false
 		}}
-		if column != "" {
-			q.Columns = []string{column}
+		if c.column != "" {
+			q.Columns = []string{c.column}
 		}
 		n := 0
-		st, err := x.Read(t.Context(), q, count(&n))
-		if column != "" && (err != nil || n != 40) || column == "" && (!errors.Is(err, ErrMemory) || st.Next == "" || n < 8 || n > 10) {
-			t.Errorf("column %q: %d rows, %v, %d bytes", column, n, err, held.Load())
+		_, err := x.Read(t.Context(), q, count(&n))
+		if n != c.rows || held.Load() > c.most || (err != nil) != (n < 40) || err != nil && !errors.Is(err, ErrMemory) {
+			t.Errorf("column %q, memory %d: %d rows, %v, %d bytes", c.column, c.memory, n, err, held.Load())
 		}
+	}
+}
+
+// brokenRow is a table whose row 0003 fails. Rows after it are never answered, and those before it when a row after it is cancelled.
+type brokenRow struct {
+	fakeTables
+	cancelled context.Context
+	cancel    context.CancelFunc
+}
+
+func (b brokenRow) Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.Row) error) error {
+	switch row := string(req.Row); {
+	case row == "0003":
+		return errScan
+	case row > "0003":
+		<-ctx.Done()
+		b.cancel()
+		return context.Cause(ctx)
+	case row > "0000":
+		<-b.cancelled.Done()
+	}
+	return b.fakeTables.Scan(ctx, req, fn)
+}
+
+// TestARowOfAnIndexFails checks that the read of the rows after a row that fails ends, and that all rows before it are given.
+func TestARowOfAnIndexFails(t *testing.T) {
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
+	defer stop()
+	cancelled, cancel := context.WithCancel(ctx)
+	defer cancel()
+	x := byDay(t, 40)
+	x.cluster = brokenRow{x.cluster.(fakeTables), cancelled, cancel}
+	n := 0
+	st, err := x.Read(ctx, Query{Values: []string{"1"}}, count(&n))
+	if n != 3 || !errors.Is(err, errScan) || st.Next == "" || ctx.Err() != nil {
+		t.Errorf("%d rows, page token %q, %v, %v", n, st.Next, err, ctx.Err())
 	}
 }
