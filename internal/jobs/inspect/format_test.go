@@ -90,7 +90,7 @@ func TestFormatThatIsGiven(t *testing.T) {
 	}
 }
 
-// TestDialectThatIsGiven checks that settings of text decide about files with names of JSON lines, and that others and names of CSV count beside them, as in a job.
+// TestDialectThatIsGiven checks that settings of text decide about files with names of JSON lines, and that others and names of CSV count next to them, as in a job.
 func TestDialectThatIsGiven(t *testing.T) {
 	const lines, table = "{\"id\":1,\"a\":\"x\"}\n{\"id\":2,\"a\":\"y\"}\n", "id,a\n1,x\n2,y\n"
 	parquet, err := os.ReadFile("../../../testdata/source/dialects/spark/parquet-nested.parquet")
