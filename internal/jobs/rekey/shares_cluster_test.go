@@ -127,7 +127,7 @@ func TestRekeyByShares(t *testing.T) {
 	s.ends(0, "", s.share("1/3"))
 	s.killed("2/3")
 	s.ends(0, "", s.share("3/3"))
-	s.ends(5, "1 of 3 shares are missing", s.merge("1/2"))
+	s.ends(5, "1 of 3 shares is missing", s.merge("1/2"))
 	s.ends(0, "", s.share("2/3"))
 	s.ends(2, "name no other directory", s.merge("1/2", "--out="+t.TempDir()))
 	s.ends(0, "", s.merge("2/2"))
