@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import bulkload
 from bulkload import _commands
@@ -105,6 +106,25 @@ class Program(Case):
         self.assertIn("KeyboardInterrupt", errors)
         self.assertEqual(sorted(p.name for p in self.dir.iterdir()), ["in.csv", "spill"])
         self.assertEqual(list(spill.iterdir()), [])
+
+    def test_ctrl_c_while_the_program_starts(self):
+        """Ctrl-C in the middle of Popen stops the program, too, and is raised afterwards."""
+        fifo, started = self.dir / "in.csv", []
+        os.mkfifo(fifo)
+
+        class Interrupted(subprocess.Popen):
+            def __init__(self, *args, **options):
+                super().__init__(*args, **options)
+                started.append(self)
+                signal.raise_signal(signal.SIGINT)
+
+        with unittest.mock.patch.object(subprocess, "Popen", Interrupted), self.assertRaises(KeyboardInterrupt):
+            bulkload.call("build", job=JOB, input=fifo, out=self.dir / "hfiles")
+        running = started[0].returncode is None
+        started[0].kill()
+        started[0].wait()
+        self.assertFalse(running, "the program still runs")
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
 
     def test_frames_need_a_job_id(self):
         for flags in ({}, {"input": CSV, "job_id": "x"}):

@@ -10,8 +10,9 @@ import shutil
 import signal
 import subprocess
 import sysconfig
-from threading import Thread
-from typing import IO, Any, Dict, Iterator, Optional, Sequence
+from contextlib import contextmanager
+from threading import Thread, current_thread, main_thread
+from typing import IO, Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from .errors import BY_CODE, UnexpectedError
 
@@ -34,18 +35,41 @@ def find_bulkload_bin() -> str:
     return found
 
 
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Handles SIGINT after the block: in the middle of Popen it would leave a program running that no object stands for."""
+    handler = signal.getsignal(signal.SIGINT)
+    seen: List[Tuple[Any, ...]] = []
+    if current_thread() is not main_thread() or not callable(handler):
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda *of: seen.append(of))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if seen:
+            handler(*seen[0])
+
+
 class Process:
     """One run of the program. Its log goes to the logger while it runs; leaving the context ends it whatever happens."""
 
     def __init__(self, args: Sequence[str], fed: bool = False) -> None:
-        # A session of its own: Ctrl-C reaches Python alone, which sends the program one signal. A second one would end it at once.
-        self._popen = subprocess.Popen(
-            [find_bulkload_bin(), "--output=json", *args], env={**os.environ, "BULKLOAD_LOG_FORMAT": "json"}, start_new_session=True,
-            stdin=subprocess.PIPE if fed else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self._last = b""  # line of standard output
         self._reason = "it gave no reason"
         self._relay = Thread(target=self._log, daemon=True)
-        self._relay.start()
+        try:
+            with _interrupts_later():
+                # A session of its own: Ctrl-C reaches Python alone, which sends the program one signal. A second one would end it at once.
+                self._popen = subprocess.Popen(
+                    [find_bulkload_bin(), "--output=json", *args], env={**os.environ, "BULKLOAD_LOG_FORMAT": "json"}, start_new_session=True,
+                    stdin=subprocess.PIPE if fed else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                self._relay.start()
+        except BaseException:
+            if hasattr(self, "_popen"):
+                self.__exit__(None)
+            raise
 
     @property
     def stdin(self) -> IO[bytes]:
