@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,11 +87,11 @@ func TestKeysHang(t *testing.T) {
 type slowProgram struct {
 	credentials.Expiry
 	takes time.Duration
-	runs  int
+	runs  atomic.Int64 // begun; one that is given up still runs
 }
 
 func (p *slowProgram) Retrieve() (v credentials.Value, err error) {
-	p.runs++
+	p.runs.Add(1)
 	<-time.After(p.takes)
 	return v, errors.New("exit status 1")
 }
@@ -108,12 +109,12 @@ func TestSlowProgram(t *testing.T) {
 		began := time.Now()
 		for _, c := range []struct {
 			want string
-			runs int
+			runs int64
 			took time.Duration
 		}{{errSilent.Error(), 1, keysTime}, {"exit status 1", 1, p.takes}, {errSilent.Error(), 2, p.takes + keysTime}, {"exit status 1", 2, 2 * p.takes}} {
 			_, err := k.get(t.Context())
-			if _, repeated := errors.AsType[keysError](err); !repeated || !strings.HasSuffix(err.Error(), c.want) || p.runs != c.runs || time.Since(began) != c.took {
-				t.Errorf("%v after %d runs and %s, want %q after %d and %s", err, p.runs, time.Since(began), c.want, c.runs, c.took)
+			if _, repeated := errors.AsType[keysError](err); !repeated || !strings.HasSuffix(err.Error(), c.want) || p.runs.Load() != c.runs || time.Since(began) != c.took {
+				t.Errorf("%v after %d runs and %s, want %q after %d and %s", err, p.runs.Load(), time.Since(began), c.want, c.runs, c.took)
 			}
 		}
 	})
