@@ -123,8 +123,13 @@ func (f *file) ReadAt(p []byte, off int64) (n int, err error) {
 			continue
 		}
 		r := f.at(off, int64(len(p)-n))
-		<-r.done
-		err := r.err
+		var err error
+		select {
+		case <-r.done:
+			err = r.err
+		case <-f.ctx.Done(): // the request of a lead does not end with the file's context
+			err = context.Cause(f.ctx)
+		}
 		if err == nil {
 			m := copy(p[n:], r.data[off-r.off:])
 			n, off = n+m, off+int64(m)
@@ -152,6 +157,10 @@ func (f *file) at(off, want int64) *span {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	i := slices.IndexFunc(f.ranges, func(r *span) bool { return r.off <= off && off < r.end })
+	if i >= 0 && f.ranges[i].users == 0 && hasFailed(f.ranges[i]) { // the store may be well again
+		f.drop(i)
+		i = -1
+	}
 	var r *span
 	if i >= 0 {
 		r = f.ranges[i]
@@ -242,6 +251,9 @@ func isDone(r *span) bool {
 	}
 }
 
+// hasFailed reports whether a request ended with an error.
+func hasFailed(r *span) bool { return isDone(r) && r.err != nil }
+
 func (f *file) drop(i int) {
 	r := f.ranges[i]
 	f.ranges = slices.Delete(f.ranges, i, i+1)
@@ -254,9 +266,9 @@ func (f *file) drop(i int) {
 func (f *file) release(r *span, at int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if r.users--; r.users == 0 && (at >= r.end || r.err != nil) {
+	if r.users--; r.users == 0 && (at >= r.end || hasFailed(r)) {
 		if i := slices.Index(f.ranges, r); i >= 0 {
-			if r.err == nil {
+			if !hasFailed(r) {
 				f.tail = append(f.tail[:0], r.data[max(0, len(r.data)-maxTail):]...)
 				f.tailAt = r.end - int64(len(f.tail))
 			}
