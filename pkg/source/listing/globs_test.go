@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -223,4 +224,54 @@ func plainTree(f *testing.F) string {
 		}
 	}
 	return dir
+}
+
+// remoteFS has one file, whose reads end with their context.
+type remoteFS struct {
+	FS
+	file *remoteFile
+}
+
+// remoteFile is closed by mistake if it is closed during a read.
+type remoteFile struct {
+	fs.File
+	ctx     context.Context
+	reading bool
+	cut     bool
+}
+
+func (f *remoteFS) Open(ctx context.Context, _ string) (fs.File, error) {
+	f.file.ctx = ctx
+	return f.file, nil
+}
+
+func (f *remoteFS) Stat(context.Context, string) (fs.FileInfo, error) {
+	return os.Stat("globs_test.go")
+}
+
+func (f *remoteFile) Read([]byte) (int, error) {
+	f.reading = true
+	<-f.ctx.Done()
+	synctest.Wait()
+	f.reading = false
+	return 0, context.Cause(f.ctx)
+}
+
+func (f *remoteFile) Close() error {
+	f.cut = f.cut || f.reading
+	return nil
+}
+
+// TestStopWhileInputsFromIsRead checks that a stop does not close a file of a remote file system while it is read: its reads end with their context.
+func TestStopWhileInputsFromIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &remoteFile{}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stopped := errors.New("stopped")
+		go cancel(stopped)
+		_, err := InputsFrom(ctx, func(name string) (FS, string, error) { return &remoteFS{file: f}, name, nil }, "list")
+		if !errors.Is(err, stopped) || f.cut {
+			t.Errorf("%v, closed while it is read: %v", err, f.cut)
+		}
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"bulkload/pkg/setting"
@@ -38,7 +39,9 @@ func InputsFrom(ctx context.Context, resolve Resolve, name string) (inputs []str
 		return nil, fmt.Errorf("list of inputs %s: %w", name, err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	defer context.AfterFunc(ctx, func() { _ = f.Close() })() // ends the wait for what the writer of a pipe sends
+	if pipe, ok := f.(*os.File); ok { // reads of other files end with ctx, and those may not be closed while they are read
+		defer context.AfterFunc(ctx, func() { _ = pipe.Close() })() // ends the wait for what the writer of a pipe sends
+	}
 	if inputs, err = parseInputs(f); ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	} else if err != nil {
