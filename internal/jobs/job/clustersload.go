@@ -64,16 +64,19 @@ func sameCluster(conf string, d destination) error {
 func (j *clustersRun) loadAll(ctx context.Context) error {
 	j.result.Clusters = make([]result.Cluster, len(j.destinations))
 	errs := make([]error, len(j.destinations))
-	var loads sync.WaitGroup
-	shown := false
+	var left []int // a load that has ended changes the history, so that what is left is found before the first one starts
 	for i, d := range j.destinations {
 		if was, ok := j.job.Clusters[d.conf]; ok {
 			was.Status = result.PartAlready
 			j.result.Clusters[i] = was
-			continue
+		} else {
+			left = append(left, i)
 		}
-		e := eventsOf(d, j.options.Events, !shown)
-		shown = true
+	}
+	var loads sync.WaitGroup
+	for n, i := range left {
+		d := j.destinations[i]
+		e := eventsOf(d, j.options.Events, n == 0)
 		loads.Go(func() {
 			r := &j.result.Clusters[i]
 			*r, errs[i] = j.loadInto(ctx, d, e)
