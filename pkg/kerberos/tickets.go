@@ -97,10 +97,10 @@ func (c *Client) getAlone(ctx context.Context, a asked) (*grant, *state, error) 
 	case err == nil:
 		in.tickets[a] = next
 		return next, in, nil
-	case g.valid(time.Now()) && errors.Is(err, ErrNoKDC):
+	case g.valid(time.Now()) && errors.Is(err, ErrNoKDC) && c.state != nil:
 		g = &grant{g.ticket, g.key, g.since, g.end, g.till, time.Now().Add(patience)}
-		s.tickets[a] = g
-		return g, s, nil
+		c.state.tickets[a] = g // ask may have replaced s
+		return g, c.state, nil
 	}
 	return nil, nil, err
 }
@@ -214,7 +214,7 @@ func (c *Client) put(s *state) {
 		return
 	}
 	for a, g := range c.state.tickets {
-		if g.fresh(time.Now()) {
+		if g.valid(time.Now()) {
 			s.tickets[a] = g
 		}
 	}
