@@ -146,7 +146,7 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 		return err
 	}
 	left := Leftover{Kind: "state", Path: dir, Job: name, Table: trace.plan().Table, Status: trace.Status(), Last: trace.Last}
-	lock := &Lock{dir: dir, ctx: context.WithoutCancel(ctx)}
+	lock := newLock(ctx, dir)
 	err = c.hold(ctx, lock, left, trace)
 	release := lock.Release
 	holder, running := holderOf(err)

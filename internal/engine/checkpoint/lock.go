@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"bulkload/internal/base/cleanup"
 	"bulkload/internal/base/durable"
 	"bulkload/internal/base/retry"
 	"bulkload/internal/engine/journal"
@@ -22,6 +23,14 @@ import (
 // lockPoll is the interval at which a lock that another process holds is tried again.
 const lockPoll = 250 * time.Millisecond
 
+const (
+	// stoppedTime is how long after a stop records are still written to shared state: a load resolves the outcome of its calls for up to 8 s. What is not
+	// recorded by then is found out by the next attempt.
+	stoppedTime = 10 * time.Second
+	// releaseTime is how long a release may take that begins later.
+	releaseTime = time.Second
+)
+
 // LocksDir is the directory of jobs' state with the locks of runs that have a job for each directory. Such a lock has a directory of its own and no
 // journal.
 const LocksDir = "split"
@@ -32,14 +41,28 @@ type Lock struct {
 	file  *journal.Lock
 	owner *statetable.Owner // nil: the state is not shared
 	own   *loader.Cluster   // closed together with the lock; nil: the cluster belongs to the caller
-	ctx   context.Context   // of its records; never cancelled
+	ctx   context.Context   // of its records; it outlives a stop by stoppedTime
+	stop  func()            // ends ctx
+}
+
+// newLock returns the lock of a directory, which the caller takes. ctx is that of the command.
+func newLock(ctx context.Context, dir string) *Lock {
+	l := &Lock{dir: dir}
+	var cancel context.CancelFunc
+	l.ctx, cancel = context.WithCancel(context.WithoutCancel(ctx))
+	forget := context.AfterFunc(ctx, func() { time.AfterFunc(stoppedTime, cancel) })
+	l.stop = func() {
+		forget()
+		cancel()
+	}
+	return l
 }
 
 // WaitLock takes the lock of a job's directory. While another process holds it, WaitLock retries until wait has passed; zero: no retry. An error of
 // kind [fail.Busy] names the process that holds it. A shared directory is brought up to date; its cluster must stay connected until the lock is
 // released.
 func WaitLock(ctx context.Context, c *loader.Cluster, dir string, wait time.Duration, e progress.Events) (*Lock, error) {
-	l := &Lock{dir: dir, ctx: context.WithoutCancel(ctx)}
+	l := newLock(ctx, dir)
 	began, noted := time.Now(), false
 	for {
 		err := l.try(ctx, c, e)
@@ -177,6 +200,12 @@ func (l *Lock) Check(ctx context.Context) error {
 	if l == nil || l.owner == nil {
 		return nil
 	}
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = cleanup.Context(ctx)
+		defer cancel()
+		defer context.AfterFunc(l.ctx, cancel)()
+	}
 	return stateFailure(l.owner.Check(ctx))
 }
 
@@ -187,8 +216,13 @@ func (l *Lock) Release() error { return l.end((*statetable.Owner).Release) }
 func (l *Lock) remove() error { return l.end((*statetable.Owner).Delete) }
 
 func (l *Lock) end(owner func(*statetable.Owner, context.Context) error) (err error) {
+	defer l.stop()
 	if l.owner != nil {
-		err = stateFailure(owner(l.owner, l.ctx))
+		ctx, cancel := context.WithCancel(context.WithoutCancel(l.ctx))
+		defer cancel()
+		began := time.Now()
+		defer context.AfterFunc(l.ctx, func() { time.AfterFunc(releaseTime-time.Since(began), cancel) })()
+		err = stateFailure(owner(l.owner, ctx))
 	}
 	if l.own != nil {
 		l.own.Close()

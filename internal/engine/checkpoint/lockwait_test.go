@@ -5,11 +5,14 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"bulkload/internal/engine/journal"
+	"bulkload/internal/engine/statetable"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
+	"bulkload/internal/test/testcheck"
 )
 
 // TestWaitLock waits for a lock until it is free, until the maximum time has
@@ -45,4 +48,31 @@ func TestWaitLock(t *testing.T) {
 	if err := lock.Release(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestStoppedLock checks that records and the release of shared state end soon after a stop, also if the table of states never answers.
+func TestStoppedLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		silent := func(_ *statetable.Owner, ctx context.Context) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+		file, err := journal.TryLock(t.TempDir())
+		testcheck.Must(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		l := newLock(ctx, "")
+		l.file, l.owner = file, &statetable.Owner{}
+		<-time.After(time.Hour)
+		if l.ctx.Err() != nil {
+			t.Fatal("records end before the stop")
+		}
+		cancel()
+		began := time.Now()
+		if <-l.ctx.Done(); time.Since(began) != stoppedTime {
+			t.Errorf("records end %s after the stop", time.Since(began))
+		}
+		if err := l.end(silent); !errors.Is(err, context.Canceled) || time.Since(began) != stoppedTime+releaseTime {
+			t.Errorf("%s after the stop: %v", time.Since(began), err)
+		}
+	})
 }
