@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/ui"
@@ -51,6 +52,35 @@ func TestPauseSignalsAfterAStopAreIgnored(t *testing.T) {
 		}
 	}
 	fmt.Println("still here")
+}
+
+// TestStopWhileNobodyReads checks that a signal stops a run whose standard error accepts nothing.
+func TestStopWhileNobodyReads(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := w.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	for err == nil { // until it is full
+		_, err = w.Write(make([]byte, 4096))
+	}
+	if err := w.SetWriteDeadline(time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stopOnSignal(cancel, &ui.Console{File: w})
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(10 * time.Second):
+		t.Fatal("it waits for a reader of standard error")
+	}
 }
 
 // TestStopWhileStandardInputWaits checks that a stop ends a command that waits for more of its standard input.
