@@ -88,7 +88,7 @@ func stopOnSignal(cancel context.CancelCauseFunc, standard *ui.Console) {
 	go func() {
 		sig, _ := (<-c).(syscall.Signal)
 		signal.Reset(syscall.SIGINT, syscall.SIGTERM) // the signals of pausing stay caught: by default they kill
-		cancel(ending.Signal(sig)) // first: nobody may be reading standard error
+		cancel(ending.Signal(sig))                    // first: nobody may be reading standard error
 		standard.Say(slog.LevelWarn, "stopping by a signal", fmt.Sprintf("%v: stopping; a second signal ends the process at once", sig))
 	}()
 }
