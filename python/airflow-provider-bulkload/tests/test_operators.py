@@ -1,10 +1,12 @@
 """Tests of the operators without Airflow: of its classes there are stand-ins, and of the program too."""
 
+import asyncio
 import importlib
 import json
 import logging
 import os
 import pathlib
+import socket
 import stat
 import sys
 import tempfile
@@ -262,6 +264,53 @@ class Tries(unittest.TestCase):
         with self.assertLogs("task", "WARNING") as log, self.assertRaises(operators.AirflowTaskTimeout):
             op.resume(context, {"directory": str(elsewhere.directory), "late": True})
         self.assertIn("is not on this host", log.output[0])
+
+    def test_late(self):
+        """A trigger stops a program that is over the time limit: Airflow 2 does not resume the task then. It gets one signal in all."""
+        self.plan("wait 0")
+        run = self.dies()
+        signals = []
+        send = operators.Run.send
+
+        def seen(run, number):
+            signals.append(number)
+            send(run, number)
+
+        async def events(trigger):
+            return [event async for event in trigger.run()]
+
+        with mock.patch.object(operators.Run, "send", seen):
+            self.assertEqual(len(asyncio.run(events(self.trigger(run, deadline=1)))), 1)
+            self.assertEqual(len(signals), 1)
+            operators.Run(run.directory).stop()
+        run._shell.wait()
+        self.assertEqual(run.exit_code, 143)
+        self.assertEqual(len(signals), 1)
+
+    def trigger(self, run, **more):
+        return operators.BulkloadTrigger(**{"directory": str(run.directory), "host": socket.gethostname(), "pid": run.pid, "program": "bulkload",
+                                            "env": {"BULKLOAD_STATE": "hbase:states"}, "deadline": None, **more})
+
+    def test_between_directories(self):
+        """A run by directories has no job that works between two of them: on another host, that is not its end unless it lasts."""
+        trigger = self.trigger(types.SimpleNamespace(directory=self.dir / "nowhere", pid=7), host="elsewhere")
+        other = {"host": "elsewhere", "pid": 8, "state": "running"}
+        done, works = ({"host": "elsewhere", "pid": 7, "state": state} for state in ("done", "running"))
+        for after, jobs, over in ((0, [other, works], False), (5, [other, done], False), (10, [done, works], False), (15, [done, done], False),
+                                  (40, [done, done, works], False), (45, [other, done], False), (80, [other, done], True)):
+            with self.subTest(after), mock.patch.dict(trigger._at_work.__globals__, ask=lambda *_, jobs=jobs: (0, {"jobs": jobs})), \
+                    mock.patch("time.monotonic", return_value=1000.0 + after):
+                self.assertEqual(trigger._over(), over)
+
+    def test_line_ends_in_texts(self):
+        """JSON leaves some characters as they are that Python takes for ends of lines."""
+        run = operators.Run(self.dir / "run")
+        run.directory.mkdir()
+        for name in ("stdout", "event"):
+            (run.directory / name).write_text('{"first": 1}\n{"job_id": "a\x85b\u2028c"}\n', encoding="utf-8")
+        self.assertEqual(run.result(), {"job_id": "a\x85b\u2028c"})
+        self.assertEqual(operators.lineage.final_event(run.directory / "event"), run.result())
+        self.assertEqual(operators.lineage.final_event(run.directory / "none"), {})
 
 
 if __name__ == "__main__":

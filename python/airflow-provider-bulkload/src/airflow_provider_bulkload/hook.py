@@ -101,7 +101,7 @@ class BulkloadHook(BaseHook):
 def ask(program: str, env: dict[str, str], *args: str) -> tuple[int, dict[str, Any]]:
     """The exit code and the answer of a command that only looks."""
     done = subprocess.run([program, *args, "--output=json", "--quiet"], env=env, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, errors="replace", timeout=ASK_SECONDS, check=False)
+                          capture_output=True, encoding="utf-8", errors="replace", timeout=ASK_SECONDS, check=False)
     try:
         answer = json.loads(done.stdout)
     except ValueError:

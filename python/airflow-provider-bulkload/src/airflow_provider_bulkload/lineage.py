@@ -7,6 +7,8 @@ import logging
 from pathlib import Path
 from typing import Any
 
+from airflow_provider_bulkload.process import last_line
+
 log = logging.getLogger(__name__)
 
 
@@ -35,8 +37,8 @@ def parent(task_instance: Any) -> dict[str, str]:
 def final_event(file: Path) -> dict[str, Any]:
     """The last event of a file that the program has written; empty if there is none."""
     try:
-        return json.loads(file.read_text().splitlines()[-1])
-    except (OSError, ValueError, IndexError):
+        return json.loads(last_line(file))
+    except (OSError, ValueError):
         return {}
 
 

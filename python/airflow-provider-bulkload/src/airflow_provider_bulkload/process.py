@@ -93,9 +93,16 @@ class Run:
         return (self.directory / "joined").exists()
 
     def stop(self) -> None:
-        """Sends one SIGTERM. The program ends within 15 s; a second one would end it at once."""
-        if self.alive:
-            self.send(signal.SIGTERM)
+        """Sends one SIGTERM, however often and by which process it is called. The program ends within 15 s; a second one would end it at once."""
+        if not self.alive:
+            return
+        try:
+            (self.directory / "stopped").touch(exist_ok=False)
+        except FileExistsError:
+            return
+        except OSError:  # a full disk does not keep it from being stopped
+            pass
+        self.send(signal.SIGTERM)
 
     def send(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -119,10 +126,9 @@ class Run:
     def last(self, name: str) -> str:
         """The last line of a file, empty if there is none."""
         try:
-            lines = (self.directory / name).read_text(errors="replace").splitlines()
+            return last_line(self.directory / name)
         except OSError:
             return ""
-        return lines[-1] if lines else ""
 
     def result(self) -> dict[str, Any]:
         """The result object; empty of a program that was killed, or failed before it knew what to do."""
@@ -134,6 +140,11 @@ class Run:
 
     def remove(self) -> None:
         shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def last_line(file: Path) -> str:
+    """The last line of a file. Only a line feed ends one: JSON has other characters as they are at which splitlines() splits."""
+    return file.read_text(encoding="utf-8", errors="replace").rstrip("\n").split("\n")[-1]
 
 
 def message(line: str) -> tuple[int, str]:

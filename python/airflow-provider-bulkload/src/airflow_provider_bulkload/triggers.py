@@ -17,6 +17,7 @@ from airflow_provider_bulkload.hook import ask
 from airflow_provider_bulkload.process import Run, relay
 
 UNKNOWN_SECONDS = 120  # a process that the table of states has not heard of for so long has no job
+IDLE_SECONDS = 30  # a run by directories has no job at work between two of them
 
 
 class BulkloadTrigger(BaseTrigger):
@@ -40,7 +41,7 @@ class BulkloadTrigger(BaseTrigger):
         super().__init__()
         self.directory, self.host, self.pid, self.program = directory, host, pid, program
         self.env, self.deadline, self.poll_seconds = env, deadline, poll_seconds
-        self._unknown_since = 0.0
+        self._idle_since = 0.0
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         names = ("directory", "host", "pid", "program", "env", "deadline", "poll_seconds")
@@ -50,6 +51,7 @@ class BulkloadTrigger(BaseTrigger):
         try:
             while not await asyncio.to_thread(self._over):
                 if self.deadline and time.time() > self.deadline:
+                    await self.on_kill()  # Airflow 2 does not resume a task that is over its limit
                     yield TriggerEvent({"directory": self.directory, "late": True})
                     return
                 await asyncio.sleep(self.poll_seconds)
@@ -60,7 +62,7 @@ class BulkloadTrigger(BaseTrigger):
         yield TriggerEvent({"directory": self.directory, "late": False})
 
     async def on_kill(self) -> None:
-        """Stops the program when the deferred task was cleared or marked: Airflow 3 calls this."""
+        """Stops the program, when it is late, or the deferred task was cleared or marked: then Airflow 3 calls this."""
         if self._here:
             self.log.info("stopping bulkload, process %d", self.pid)
             await asyncio.to_thread(Run(self.directory).stop)
@@ -89,11 +91,12 @@ class BulkloadTrigger(BaseTrigger):
         if code:
             self.log.warning("bulkload status: %s", answer.get("error"))
             return True  # which only means that it is not known
-        for job in answer.get("jobs", []):
-            if (job.get("host"), job.get("pid")) == (self.host, self.pid):
-                return job.get("state") == "running"
-        self._unknown_since = self._unknown_since or time.monotonic()
-        return time.monotonic() - self._unknown_since < UNKNOWN_SECONDS
+        states = [job.get("state") for job in answer.get("jobs", []) if (job.get("host"), job.get("pid")) == (self.host, self.pid)]
+        if "running" in states:
+            self._idle_since = 0.0
+            return True
+        self._idle_since = self._idle_since or time.monotonic()
+        return time.monotonic() - self._idle_since < (IDLE_SECONDS if states else UNKNOWN_SECONDS)
 
     def _given_up(self) -> bool:
         """Whether this is cancelled because the task waits no more, in Airflow 2, which has no on_kill of triggers."""
