@@ -78,6 +78,7 @@ type State struct {
 	Files     []manifest.File      `json:"-"`                // complete files, in no particular order
 	Splits    []rowkey.Key         `json:"-"`
 	Source    []progress.InputFile `json:"-"`
+	differs   bool                 // a comparison found differences
 }
 
 // Attempt is one process's work on a job.
@@ -221,7 +222,7 @@ func (s *State) judge(now time.Time, begun bool) {
 	live, end := readLive(s.Dir), ReadEnding(s.Dir)
 	if live != nil {
 		s.JobID, s.Table = cmp.Or(live.Progress.Start.JobID, s.JobID), cmp.Or(s.Table, live.Progress.Start.Table)
-		s.Command, s.Log, live.Log = live.Command, live.Log, nil
+		s.Command, s.Log, live.Log = cmp.Or(live.Command, s.Command), live.Log, nil
 	}
 	if end != nil {
 		s.JobID, s.Table, s.Command, s.Rejected = cmp.Or(s.JobID, end.JobID), cmp.Or(s.Table, end.Table), cmp.Or(s.Command, end.Command), end.Rejected
@@ -234,6 +235,9 @@ func (s *State) judge(now time.Time, begun bool) {
 	switch {
 	case s.State == JobDone:
 		code, percent := 0, 100.0
+		if s.differs {
+			code = fail.Verify.ExitCode()
+		}
 		s.ExitCode, s.Percent, s.Phase = &code, &percent, ""
 	case held:
 		s.run(owner, live)

@@ -274,3 +274,21 @@ func TestFailureOnAnotherHost(t *testing.T) {
 		}
 	}
 }
+
+// TestCommandsWithoutLoads checks that the state of an export or a comparison names the command, from the journal alone, and that a comparison that found
+// differences has the exit code of its command.
+func TestCommandsWithoutLoads(t *testing.T) {
+	comparing := attemptLine(1, 1<<22+12345, "elsewhere") + "\n" + `"event":"comparing","table":"t"` + "\n" + `"event":"compared","range":0,"found":{"rows_a":5}` + "\n"
+	for journal, want := range map[string]string{
+		attemptLine(1, 1, "h") + "\n" + `"event":"exporting","table":"t"` + "\n" + `"event":"done","result":{}`: "export 0",
+		comparing + `"event":"done","result":{}`: "compare 0",
+		comparing + `"event":"compared","range":1,"found":{"rows_changed":1}` + "\n" + `"event":"done","result":{}`: "compare 8",
+		planLine + "\n" + `"event":"done","result":{}`:                                                              " 0",
+	} {
+		s, err := Read(stateFiles{journal: journal}.write(t, time.Now()))
+		testcheck.Must(t, err)
+		if got := fmt.Sprint(s.Command, " ", *s.ExitCode); got != want || s.State != JobDone {
+			t.Errorf("%s: %q, want %q", journal, got, want)
+		}
+	}
+}

@@ -64,13 +64,14 @@ func (s *State) restore(h *History) {
 		s.Table = cmp.Or(s.Table, h.Fresh.Table)
 	}
 	if c := h.Comparing; c != nil {
-		s.Table = c.Table
+		s.Command, s.Table = "compare", c.Table
 		for _, f := range h.Compared {
 			s.Rows += f.RowsA
+			s.differs = s.differs || f.Rows() > 0
 		}
 	}
 	if x := h.Exporting; x != nil {
-		s.Table = x.Table
+		s.Command, s.Table = "export", x.Table
 		for _, r := range h.Exported {
 			if r.File != nil {
 				s.Rows += r.File.Digest.Rows

@@ -74,6 +74,7 @@ def airflow_modules():
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "src"))
 with mock.patch.dict(sys.modules, airflow_modules()):
     operators = importlib.import_module("airflow_provider_bulkload.operators")
+    sensors = importlib.import_module("airflow_provider_bulkload.sensors")
 
 
 class Listener(logging.Handler):
@@ -311,6 +312,15 @@ class Tries(unittest.TestCase):
         self.assertEqual(run.result(), {"job_id": "a\x85b\u2028c"})
         self.assertEqual(operators.lineage.final_event(run.directory / "event"), run.result())
         self.assertEqual(operators.lineage.final_event(run.directory / "none"), {})
+
+    def test_sensor(self):
+        """Of the jobs of a table, those that load into it count."""
+        sensor = sensors.BulkloadJobSensor(task_id="wait", table="t", job_id="night")
+        done = {"table": "t", "job_id": "night", "state": "done"}
+        for job, fits in ((done, True), ({**done, "command": "run"}, True), ({**done, "command": "load"}, True), ({**done, "table": "default:t"}, True),
+                          ({**done, "command": "export"}, False), ({**done, "command": "compare"}, False), ({**done, "table": "u"}, False)):
+            with self.subTest(job):
+                self.assertEqual(sensor._fits(job), fits)
 
 
 if __name__ == "__main__":

@@ -9,11 +9,13 @@ from typing import Any
 from airflow_provider_bulkload.compat import AirflowException, BaseSensorOperator, PokeReturnValue
 from airflow_provider_bulkload.hook import BulkloadHook
 
+NO_LOADS = {"export", "compare"}  # commands with jobs of a table that load nothing into it
+
 
 class BulkloadJobSensor(BaseSensorOperator):
     """Waits until a job of a table is done, as `bulkload status` has it; its XCom is what status says of the job.
 
-    A job that was undone is not done. A job that failed is waited for: the same command resumes it.
+    Exports and comparisons of the table do not count. A job that was undone is not done. A job that failed is waited for: the same command resumes it.
 
     :param table: the job's table.
     :param job_id: the job's --job-id.
@@ -49,7 +51,7 @@ class BulkloadJobSensor(BaseSensorOperator):
         def whole(table: str) -> str:
             return table if ":" in table else f"default:{table}"
 
-        if whole(job.get("table") or "") != whole(self.table) or self.job_id and job.get("job_id") != self.job_id:
+        if job.get("command") in NO_LOADS or whole(job.get("table") or "") != whole(self.table) or self.job_id and job.get("job_id") != self.job_id:
             return False
         return not self.after or bool(job.get("ended")) and moment(job["ended"]) >= moment(self.after)
 
