@@ -232,10 +232,11 @@ func withAssertions(e Event, p producer, o ending.Outcome) Event {
 // withAmounts adds columns and amounts to the datasets. With several inputs, the amount read from each one is not
 // known.
 func withAmounts(e Event, p producer, command string, input progress.Amount, o ending.Outcome) Event {
-	if o.Result == nil || o.Result.Manifest == nil {
+	r := o.Result.OfRun()
+	if r == nil || r.Manifest == nil {
 		return e
 	}
-	m := o.Result.Manifest
+	m := r.Manifest
 	rows, fields := m.Records, columnFields(m)
 	if command == "load" {
 		rows, fields = m.Digest.Rows, cellFields(m)
@@ -248,7 +249,7 @@ func withAmounts(e Event, p producer, command string, input progress.Amount, o e
 		e.Inputs[i].Facets.Schema = &schemaFacet{Facet: p.Facet(schemaDef), Fields: fields}
 	}
 	written := []*manifest.Manifest{m}
-	for _, t := range o.Result.Tables {
+	for _, t := range r.Tables {
 		written = append(written, t.Manifest)
 	}
 	for i, m := range written[:min(len(written), len(e.Outputs))] {

@@ -88,7 +88,7 @@ func (r *Run) result() *result.Result {
 	if r.Result == nil {
 		return &result.Result{}
 	}
-	return r.Result
+	return r.Result.OfRun()
 }
 
 // manifest returns the amounts: those of the build if it finished, otherwise the amounts done so far.
@@ -96,7 +96,7 @@ func (r *Run) manifest() *manifest.Manifest { return r.result().Amounts(r.Progre
 
 func (r *Run) reportExpectations(set func(float64, ...string)) {
 	counts := map[string]int{}
-	for _, f := range r.Result.Findings() {
+	for _, f := range r.result().Findings() {
 		switch {
 		case !f.Bad():
 			counts[f.Status]++

@@ -160,6 +160,7 @@ func (w *Reporter) addCounts(r *document, o ending.Outcome) {
 	var files []manifest.File
 	if m != nil {
 		r.Counts, r.RejectFile, files = o.Result.Amounts(o.Progress), m.RejectFile, m.Files
+		r.Before = r.Counts.Digest.Rows - o.Result.OfRun().Amounts(o.Progress).Digest.Rows
 		r.Key, r.Timestamp = cmp.Or(r.Key, m.Key), cmp.Or(r.Timestamp, m.Timestamp)
 		if len(m.Files) > 0 { // files of earlier attempts too
 			regions = map[int]region{}

@@ -43,6 +43,7 @@ type document struct {
 	PassedOver  []differingFiles // files with columns that the job does not read
 	MorePassed  int
 	Counts      *manifest.Manifest // totals of a build; nil: not known
+	Before      int64              // of these, rows that earlier runs have written
 	Expected    []expected
 	Regions     []region
 	Phases      []phase
@@ -195,6 +196,9 @@ type view struct {
 	Charts   []chart
 	Spread   *spread
 }
+
+// OwnRows returns the number of rows that this run has written.
+func (v view) OwnRows() int64 { return v.Counts.Digest.Rows - v.Before }
 
 // PerSecond returns an average rate over the whole time.
 func (v view) PerSecond(n int64) float64 {

@@ -1,12 +1,14 @@
 package job
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/test/jobtest"
@@ -24,6 +26,45 @@ func TestPartsOfNothing(t *testing.T) {
 	r, err = RunParts(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), RunOptions{})
 	if err != nil || r == nil || r.Already {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestTotals checks that the totals of directories are those of all that are done, and that the result has those of this run's alone too.
+func TestTotals(t *testing.T) {
+	loaded := func(rows int64) *result.Result {
+		m := manifest.Manifest{Schema: 1, Records: rows, Digest: manifest.Digest{Rows: rows}}
+		return &result.Result{Table: "t", Manifest: &m, Tables: []result.Table{{Table: "u", Manifest: &m}}}
+	}
+	done, already, failed := result.PartDone, result.PartAlready, result.PartFailed
+	for _, c := range []struct {
+		parts []result.PartStatus
+		all   int64 // rows
+		own   string
+	}{
+		{[]result.PartStatus{done, done}, 3, "none"},
+		{[]result.PartStatus{already, already}, 3, "none"},
+		{[]result.PartStatus{already, done}, 3, "2 rows, 2 of u"},
+		{[]result.PartStatus{done, already, failed}, 3, "1 rows, 1 of u"},
+		{[]result.PartStatus{already, failed}, 1, "no manifest"},
+	} {
+		p := &parts{result: &result.Result{Parts: make([]result.Part, len(c.parts))}}
+		for i, s := range c.parts {
+			p.result.Parts[i].Status = s
+			p.results = append(p.results, nil)
+			if s != failed {
+				p.results[i] = loaded(1 << i)
+			}
+		}
+		p.total()
+		own := "none"
+		if now := p.result.Now; now != nil && now.Manifest == nil {
+			own = "no manifest"
+		} else if now != nil {
+			own = fmt.Sprintf("%d rows, %d of %s", now.Manifest.Digest.Rows, now.Tables[0].Manifest.Digest.Rows, now.Tables[0].Table)
+		}
+		if all := p.result.Manifest.Digest.Rows; all != c.all || own != c.own || p.result.Tables[0].Manifest.Digest.Rows != c.all {
+			t.Errorf("%v: %d rows, and of this run: %s", c.parts, all, own)
+		}
 	}
 }
 

@@ -2,23 +2,40 @@ package job
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/result"
 )
 
-// total adds up the parts. Fields that differ between parts are left out.
+// total adds up the parts: all that are done, and those that this run has done. Fields that differ between parts are left out.
 func (p *parts) total() {
 	t := p.result
-	t.Already = len(p.results) > 0
+	before := 0
+	for _, part := range t.Parts {
+		if part.Status == result.PartAlready {
+			before++
+		}
+	}
+	t.Already = len(t.Parts) > 0 && before == len(t.Parts)
+	p.sum(t, result.PartDone, result.PartAlready)
+	if !t.Already {
+		t.DoneAt = time.Time{}
+	}
+	if before > 0 && !t.Already {
+		t.Now = new(*t)
+		p.sum(t.Now, result.PartDone)
+		t.Now.DoneAt = time.Time{}
+	}
+}
+
+// sum sets t to the totals of the parts with one of the statuses.
+func (p *parts) sum(t *result.Result, of ...result.PartStatus) {
 	var first tableTotal
 	var further []tableTotal
 	for i, r := range p.results {
-		if t.Parts[i].Status != result.PartAlready {
-			t.Already = false
-		}
-		if r == nil || t.Parts[i].Status != result.PartDone && t.Parts[i].Status != result.PartAlready {
+		if r == nil || !slices.Contains(of, t.Parts[i].Status) {
 			continue
 		}
 		t.Table = r.Table
@@ -35,9 +52,6 @@ func (p *parts) total() {
 			}
 			further[n].add(own)
 		}
-	}
-	if !t.Already {
-		t.DoneAt = time.Time{}
 	}
 	t.Manifest, t.Regions, t.LoadTime, t.Verify = first.Manifest, first.Regions, first.LoadTime, first.Verify
 	t.Tables = nil

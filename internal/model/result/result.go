@@ -31,6 +31,7 @@ type Result struct {
 	Verify   *Verification       `json:"verify,omitempty"`
 	Tables   []Table             `json:"tables,omitempty"`   // further tables of the job, in loading order
 	Parts    Parts               `json:"parts,omitempty"`    // of a split job, in order; the other fields are then totals
+	Now      *Result             `json:"-"`                  // totals of the parts that this run has done; nil: as those of all parts
 	Clusters []Cluster           `json:"clusters,omitempty"` // of a job for several clusters, the command's own first; times in the result are then the longest
 	Share    *Share              `json:"share,omitempty"`    // of a build or a merge of one share of the work
 	YARN     *YARN               `json:"yarn,omitempty"`     // of a build on YARN
@@ -38,6 +39,14 @@ type Result struct {
 	Elapsed  time.Duration       `json:"elapsed_ns"`
 
 	VerifyTime time.Duration `json:"verify_ns,omitempty"`
+}
+
+// OfRun returns the totals of what this run has done, without directories that an earlier run has loaded. r may be nil.
+func (r *Result) OfRun() *Result {
+	if r != nil && r.Now != nil {
+		return r.Now
+	}
+	return r
 }
 
 // Findings returns the results of the job's expectations.
