@@ -90,6 +90,54 @@ func TestFurtherTables(t *testing.T) {
 	}
 }
 
+// TestFurtherTablesOfAFailure checks that further tables that a failed run did not reach have 0, and not what the Pushgateway keeps of an earlier run.
+func TestFurtherTablesOfAFailure(t *testing.T) {
+	r := done()
+	r.Further = []string{"default:by_rule", "test:by_date"}
+	if text := write(t, r, labels(t), filepath.Join(t.TempDir(), "check.prom")); strings.Contains(text, "by_rule") {
+		t.Errorf("a run without results of tables has them: %s", text)
+	}
+	r.Code, r.Result = 7, &result.Result{Tables: []result.Table{{Table: "test:by_date", Regions: 3}}}
+	text := write(t, r, labels(t), filepath.Join(t.TempDir(), "check.prom"))
+	for _, want := range []string{
+		`bulkload_last_run_further_rows_written{further="by_rule",table="test:check",team="risk"} 0`,
+		`bulkload_last_run_further_regions_loaded{further="test:by_date",table="test:check",team="risk"} 3`,
+	} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("%s is not in\n%s", want, text)
+		}
+	}
+}
+
+// TestAmountsThatAreNotKnown checks that a load of HFiles without a manifest says nothing of what is in them: 0 rows of a success would be an alert.
+func TestAmountsThatAreNotKnown(t *testing.T) {
+	r := done()
+	r.Result.Manifest, r.Progress = nil, progress.Progress{}
+	for code, known := range map[int]bool{0: false, 7: true} {
+		r.Code = code
+		text := write(t, r, labels(t), filepath.Join(t.TempDir(), "check.prom"))
+		for _, name := range []string{"records_read", "rows_written", "cells_written", "hfiles_written", "hfiles_bytes"} {
+			if strings.Contains(text, "bulkload_last_run_"+name+"{") != known {
+				t.Errorf("exit code %d: %s in %s", code, name, text)
+			}
+		}
+	}
+}
+
+// TestRunOverDirectories checks that the metrics are of the directories that this run has loaded.
+func TestRunOverDirectories(t *testing.T) {
+	r := done()
+	own := *r.Result
+	own.Manifest = &manifest.Manifest{Records: 5, Digest: manifest.Digest{Rows: 5}}
+	r.Result.Now = &own
+	text := write(t, r, labels(t), filepath.Join(t.TempDir(), "check.prom"))
+	for _, want := range []string{"rows_written", "records_read"} {
+		if !strings.Contains(text, "bulkload_last_run_"+want+`{table="test:check",team="risk"} 5`+"\n") {
+			t.Errorf("%s in %s", want, text)
+		}
+	}
+}
+
 func TestFile(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "check.prom")

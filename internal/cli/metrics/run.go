@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"bulkload/internal/formats/expectation"
@@ -21,6 +22,7 @@ type Run struct {
 	Input    progress.Amount // files and bytes, in their stored size
 	Progress progress.Progress
 	Loads    bool      // the run is about a table, not only about files
+	Further  []string  // further tables and indexes of the job
 	Success  time.Time // time of the latest success; zero: not known, or none
 	Build    Build
 }
@@ -48,16 +50,16 @@ var lastRun = []metric[*Run]{
 	{name: "bulkload_last_run_phase_duration_seconds", help: "How long each phase of the last run took; 0 for phases that it did not have.", labels: []string{"phase"}, report: (*Run).reportPhases},
 	{name: "bulkload_last_run_input_files", help: "Input files of the last run.", report: one(func(r *Run) float64 { return float64(r.Input.Files) })},
 	{name: "bulkload_last_run_input_bytes", help: "Size of the last run's input files, as they are stored.", report: one(func(r *Run) float64 { return float64(r.Input.Bytes) })},
-	{name: "bulkload_last_run_records_read", help: "Records that the last run read, good and bad.", report: one(func(r *Run) float64 { return float64(r.manifest().Records) })},
+	{name: "bulkload_last_run_records_read", help: "Records that the last run read, good and bad.", report: amount(func(m *manifest.Manifest) float64 { return float64(m.Records) })},
 	{name: "bulkload_last_run_records_rejected", help: "Bad records that the last run set aside.", report: one(func(r *Run) float64 { return float64(r.manifest().Rejected) })},
 	{name: "bulkload_last_run_records_filtered", help: "Records that the filter of the last run left out.", report: one(func(r *Run) float64 { return float64(r.manifest().Filtered) })},
 	{name: "bulkload_last_run_expectations", help: "Expectations of the last run's job file by their results: passed, failed, warned (not met, with severity warn) or unchecked (nothing to compare with).",
 		labels: []string{"outcome"}, report: (*Run).reportExpectations},
 	{name: "bulkload_last_run_duplicate_rows", help: "Rows (of wide rows, cells) that the last run left out because another has their key.", report: one(func(r *Run) float64 { return float64(r.manifest().Duplicates) })},
-	{name: "bulkload_last_run_rows_written", help: "Rows in the HFiles of the last run; of the build of a share, rows that it sorted.", report: one(func(r *Run) float64 { return float64(r.manifest().Digest.Rows) })},
-	{name: "bulkload_last_run_cells_written", help: "Cells in the HFiles of the last run.", report: one(func(r *Run) float64 { return float64(r.manifest().Digest.Cells) })},
-	{name: "bulkload_last_run_hfiles_written", help: "HFiles of the last run.", report: one(func(r *Run) float64 { return float64(r.manifest().HFiles) })},
-	{name: "bulkload_last_run_hfiles_bytes", help: "Size of the last run's HFiles.", report: one(func(r *Run) float64 { return float64(r.manifest().Bytes) })},
+	{name: "bulkload_last_run_rows_written", help: "Rows in the HFiles of the last run; of the build of a share, rows that it sorted.", report: amount(func(m *manifest.Manifest) float64 { return float64(m.Digest.Rows) })},
+	{name: "bulkload_last_run_cells_written", help: "Cells in the HFiles of the last run.", report: amount(func(m *manifest.Manifest) float64 { return float64(m.Digest.Cells) })},
+	{name: "bulkload_last_run_hfiles_written", help: "HFiles of the last run.", report: amount(func(m *manifest.Manifest) float64 { return float64(m.HFiles) })},
+	{name: "bulkload_last_run_hfiles_bytes", help: "Size of the last run's HFiles.", report: amount(func(m *manifest.Manifest) float64 { return float64(m.Bytes) })},
 	{name: "bulkload_last_run_spilled_bytes", help: "Sorted rows that the last run put on disk because they did not fit in its memory.", report: one(func(r *Run) float64 { return float64(r.manifest().SpillBytes) })},
 	{name: "bulkload_last_run_regions_loaded", help: "Regions that took files of the last run.", report: one(func(r *Run) float64 { return float64(r.result().Regions) })},
 	{name: "bulkload_last_run_further_rows_written", help: "Rows in the HFiles of each further table and index of the last run; the metrics without that label are of the job's own table.", labels: []string{"further"},
@@ -94,6 +96,15 @@ func (r *Run) result() *result.Result {
 // manifest returns the amounts: those of the build if it finished, otherwise the amounts done so far.
 func (r *Run) manifest() *manifest.Manifest { return r.result().Amounts(r.Progress) }
 
+// amount returns a function that reports an amount of what was read and written, unless it is not known: of a load of HFiles without a manifest.
+func amount(of func(m *manifest.Manifest) float64) func(r *Run, set func(float64, ...string)) {
+	return func(r *Run, set func(float64, ...string)) {
+		if so := r.result(); r.Code != 0 || r.Result == nil || so.Manifest != nil || so.Share != nil {
+			set(of(r.manifest()))
+		}
+	}
+}
+
 func (r *Run) reportExpectations(set func(float64, ...string)) {
 	counts := map[string]int{}
 	for _, f := range r.result().Findings() {
@@ -123,10 +134,20 @@ func (r *Run) verified() bool {
 	return r.Code == 0 && shown(r.result().Verify) && !slices.ContainsFunc(r.result().Tables, func(t result.Table) bool { return !shown(t.Verify) })
 }
 
-// furtherTables returns a function that reports a value for each further table of the run.
+// furtherTables returns a function that reports a value for each further table of the run. One that a failed run did not reach has 0: the Pushgateway
+// keeps what it has of an earlier run otherwise.
 func furtherTables(value func(t result.Table) float64) func(r *Run, set func(float64, ...string)) {
 	return func(r *Run, set func(float64, ...string)) {
-		for _, t := range r.result().Tables {
+		all := slices.Clone(r.result().Tables)
+		if r.Code != 0 {
+			for _, name := range r.Further {
+				name = strings.TrimPrefix(name, "default:")
+				if !slices.ContainsFunc(all, func(t result.Table) bool { return t.Table == name }) {
+					all = append(all, result.Table{Table: name})
+				}
+			}
+		}
+		for _, t := range all {
 			if t.Manifest == nil {
 				t.Manifest = &manifest.Manifest{}
 			}

@@ -24,6 +24,9 @@ func (f atEnd) Report(ctx context.Context, o ending.Outcome) error { return f(ct
 // that requests the same day night after night must not look healthy.
 func (s *Session) lastRun(input progress.Amount, o ending.Outcome) metrics.Run {
 	r := metrics.Run{Code: o.Code, Began: o.Began, Ended: o.Ended, Result: o.Result, Input: input, Progress: o.Progress, Loads: s.about.Command != "build", Build: s.program.build()}
+	for _, t := range s.about.Spec.Tables {
+		r.Further = append(r.Further, t.Table)
+	}
 	switch {
 	case o.Err != nil:
 	case o.Result != nil && o.Result.Already:
