@@ -42,7 +42,7 @@ func progressNow() progress.Progress {
 			{Name: "read", Began: at(0), Ended: at(20), Done: progress.Amount{Rows: 900, Bytes: 1 << 22}, Total: progress.Amount{Bytes: 1 << 22}},
 			{Name: "write", Began: at(25), Done: progress.Amount{Rows: 450}, Total: progress.Amount{Rows: 900}},
 		},
-		Spilled: progress.Amount{Rows: 80, Bytes: 4096}, Written: 12345, HFiles: progress.Amount{Rows: 400, Bytes: 10000, Files: 2}, Warnings: 1,
+		Spilled: progress.Amount{Rows: 80, Bytes: 4096}, Written: 12345, HFiles: progress.Amount{Rows: 400, Bytes: 10000, Files: 2}, Own: progress.Amount{Rows: 400, Bytes: 10000, Files: 2}, Warnings: 1,
 	}
 }
 

@@ -135,7 +135,9 @@ func (w *Reporter) Events() progress.Events {
 		OnHFile: func(f progress.HFile) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			addFile(w.part, f.Region, f.Rows, f.Bytes)
+			if !w.start.Further(f) {
+				addFile(w.part, f.Region, f.Rows, f.Bytes)
+			}
 		},
 		OnWarn: func(msg string, kv ...any) {
 			w.mu.Lock()

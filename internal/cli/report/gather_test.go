@@ -79,11 +79,12 @@ func TestReportOfParts(t *testing.T) {
 	w := newReporter(Options{Spec: spec.Spec{Inputs: []string{"hdfs:///exports/"}}, Tracker: &progress.Tracker{}})
 	for part := range 3 {
 		all := progress.Tee(w.options.Tracker.Events(), w.Events())
-		all.OnStart(progress.Start{Part: part + 1, Parts: 5})
+		all.OnStart(progress.Start{Part: part + 1, Parts: 5, Regions: 2})
 		all.OnPhase("read")
 		all.OnRows(10, 100)
 		for range 2 { // families
 			all.OnHFile(progress.HFile{Region: 1, Rows: 7, Bytes: 5})
+			all.OnHFile(progress.HFile{Region: 2, Rows: 7, Bytes: 5}) // of a further table
 		}
 		if got := w.sample(); got.Read != int64(10*(part+1)) || got.Input != int64(100*(part+1)) {
 			t.Errorf("sample of part %d: %+v", part+1, got)
@@ -92,6 +93,9 @@ func TestReportOfParts(t *testing.T) {
 	w.endPart()
 	if got := w.regions[1]; got != (region{Rows: 21, Bytes: 30, Files: 6}) {
 		t.Errorf("region: %+v", got)
+	}
+	if len(w.regions) != 1 {
+		t.Errorf("regions: %+v", w.regions)
 	}
 	began := time.Unix(1e9, 0)
 	parts := []result.Part{{Input: "hdfs:///exports/a", Status: result.PartAlready, Files: 2, Bytes: 5, Rows: 1000, Written: 1000},

@@ -55,6 +55,9 @@ type Start struct {
 	Reading *Reading    `json:"-"` // how the files are read; must not be modified
 }
 
+// Further reports whether a file is of a further table of the job.
+func (s Start) Further(f HFile) bool { return s.Regions > 0 && f.Region >= s.Regions }
+
 // InputFile is a file that a job reads.
 type InputFile struct {
 	Path  string

@@ -16,6 +16,7 @@ type Progress struct {
 	Spilled  Amount          `json:"spilled"`
 	Written  int64           `json:"written_bytes"` // bytes of HFiles passed to the file system
 	HFiles   Amount          `json:"hfiles"`        // complete HFiles
+	Own      Amount          `json:"-"`             // of these, those of the job's own table; the rows of several families count once
 	Records  Records         `json:"-"`             // of the parts whose pass 1 has ended
 	Warnings int             `json:"warnings"`
 	Tasks    Tasks           `json:"tasks,omitzero"` // of a job on YARN
@@ -58,6 +59,7 @@ type Tracker struct {
 	totals map[string]Amount // of phases that have not begun
 	marks  marks             // of the current phase
 	before Records           // of earlier parts
+	rows   map[int]int64     // in HFiles, by region of the current part
 }
 
 // Progress returns a copy of the current state.
@@ -130,7 +132,7 @@ func (t *Tracker) Events() Events {
 					t.p.Phases = fold(t.p.Phases) // so that a run of thousands of parts does not collect thousands of phases
 					t.totals = nil
 				}
-				t.p.Start, t.p.Began, t.before = s, t.now(), t.p.Records
+				t.p.Start, t.p.Began, t.before, t.rows = s, t.now(), t.p.Records, nil
 			})
 		},
 		OnPhase: func(name string) {
@@ -166,7 +168,18 @@ func (t *Tracker) Events() Events {
 			locked(func() { t.p.Written += max(bytes, 0) }) // a counter, also of copies that are written again
 		},
 		OnHFile: func(f HFile) {
-			locked(func() { t.p.HFiles.Files++; t.p.HFiles.Rows += f.Rows; t.p.HFiles.Bytes += f.Bytes })
+			locked(func() {
+				t.p.HFiles = t.p.HFiles.plus(Amount{Files: 1, Rows: f.Rows, Bytes: f.Bytes})
+				if t.p.Start.Further(f) {
+					return
+				}
+				more := max(0, f.Rows-t.rows[f.Region])
+				t.p.Own = t.p.Own.plus(Amount{Files: 1, Rows: more, Bytes: f.Bytes})
+				if t.rows == nil {
+					t.rows = map[int]int64{}
+				}
+				t.rows[f.Region] += more
+			})
 		},
 		OnTasks: func(tasks Tasks) { locked(func() { t.p.Tasks = tasks }) },
 		OnWarn:  func(string, ...any) { locked(func() { t.p.Warnings++ }) },

@@ -28,6 +28,6 @@ func (r *Result) Amounts(p progress.Progress) *manifest.Manifest {
 			read += phase.Done.Rows
 		}
 	}
-	return &manifest.Manifest{Records: max(read, p.Records.Read), Rejected: p.Records.Rejected, Filtered: p.Records.Filtered, HFiles: int(p.HFiles.Files), Bytes: p.HFiles.Bytes, SpillBytes: p.Spilled.Bytes,
-		Digest: manifest.Digest{Rows: p.HFiles.Rows}}
+	return &manifest.Manifest{Records: max(read, p.Records.Read), Rejected: p.Records.Rejected, Filtered: p.Records.Filtered, HFiles: int(p.Own.Files), Bytes: p.Own.Bytes, SpillBytes: p.Spilled.Bytes,
+		Digest: manifest.Digest{Rows: p.Own.Rows}}
 }

@@ -36,6 +36,25 @@ func TestAmounts(t *testing.T) {
 	}
 }
 
+// TestAmountsOfFiles checks that a run without a manifest has the rows of its own table, those of several families once, in each part.
+func TestAmountsOfFiles(t *testing.T) {
+	var tracker progress.Tracker
+	e := tracker.Events()
+	for part := range 2 {
+		e.Start(progress.Start{Part: part + 1, Parts: 2, Regions: 2})
+		for _, f := range []progress.HFile{{Region: 0, Rows: 5, Bytes: 10}, {Region: 1, Rows: 6, Bytes: 10}, {Region: 1, Rows: 7, Bytes: 10}, {Region: 2, Rows: 100, Bytes: 10}} {
+			e.Hfile(f)
+		}
+	}
+	var r *Result
+	if m := r.Amounts(tracker.Progress()); m.Digest.Rows != 24 || m.HFiles != 6 || m.Bytes != 60 {
+		t.Errorf("%d rows, %d HFiles, %d bytes", m.Digest.Rows, m.HFiles, m.Bytes)
+	}
+	if all := tracker.Progress().HFiles; all != (progress.Amount{Rows: 236, Files: 8, Bytes: 80}) {
+		t.Errorf("all files: %+v", all)
+	}
+}
+
 // TestRecordsOfParts checks that progress adds the records of directories, and that those of one are replaced as it is read again.
 func TestRecordsOfParts(t *testing.T) {
 	var tracker progress.Tracker
