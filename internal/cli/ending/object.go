@@ -142,7 +142,7 @@ func (o *Outcome) object(cmd *cobra.Command, table string) *Object {
 	if cmd.Name() == "build" {
 		r.Manifest = m
 	}
-	if all := r.Seconds; all > 0 && len(r.Phases) > 0 && o.Err == nil {
+	if all := r.Seconds; all > 0 && len(r.Phases) > 0 && o.Err == nil && !r.Result.Already {
 		rows, input, written := m.Digest.Rows, p.Start.Bytes, m.Bytes
 		if len(r.Result.Parts) > 0 {
 			rows, input, written = r.Result.Parts.Done()

@@ -109,6 +109,7 @@ func TestDescribe(t *testing.T) {
 		"failed":    {"run", func(o *Outcome) { o.Err, o.Code = fail.Errorf(fail.Load, "lost"), 7 }, []string{`"status":"failed","exit_code":7,"error":"lost","error_kind":"load"`, times}, []string{`"rates"`}},
 		"no result": {"load", func(o *Outcome) { o.Result = nil }, []string{`"table":"t:planned","job":"/state/job"`, `"attempt":2`}, []string{`"rates"`, `"manifest"`, `"rejected":3`}},
 		"not begun": {"load", func(o *Outcome) { o.Result, o.Progress = nil, progress.Progress{} }, []string{`"table":"t:given"`, `"job":"","job_id":"day","attempt":0`, `"phases":[],"warnings":0`}, nil},
+		"already":   {"run", func(o *Outcome) { o.Result.Already = true }, []string{`"status":"already"`}, []string{`"rates"`}},
 		"a share":   {"build", func(o *Outcome) { o.Result.Manifest, o.Result.Share = nil, &result.Share{Rejected: 8, Filtered: 9} }, []string{`"rejected":8,"filtered":9`}, []string{`"rates"`}},
 		"parts": {"run", func(o *Outcome) {
 			o.Progress.Start.Parts = 2
