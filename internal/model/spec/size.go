@@ -14,10 +14,10 @@ type Size int64
 // ParseSize parses a size; it is never negative.
 func ParseSize(s string) (Size, error) {
 	digits := strings.TrimSpace(s)
-	unit := strings.ToLower(strings.TrimLeft(digits, "0123456789."))
+	unit := strings.TrimLeft(digits, "0123456789.")
 	number := digits[:len(digits)-len(unit)]
 	shift, ok := map[string]int{"": 0, "b": 0, "k": 10, "kb": 10, "kib": 10, "m": 20, "mb": 20, "mib": 20,
-		"g": 30, "gb": 30, "gib": 30, "t": 40, "tb": 40, "tib": 40}[strings.TrimSpace(unit)]
+		"g": 30, "gb": 30, "gib": 30, "t": 40, "tb": 40, "tib": 40}[strings.ToLower(strings.TrimSpace(unit))]
 	v, err := strconv.ParseFloat(number, 64)
 	if !ok || err != nil || v*math.Pow(2, float64(shift)) > math.MaxInt64/2 {
 		return 0, fmt.Errorf("%q is not a size; write 512MiB", s)
