@@ -63,6 +63,14 @@ func TestRecorded(t *testing.T) {
 			t.Errorf("%s: the day is not recorded: %q", dated, c.Args)
 		}
 	}
+	for dash, args := range map[int][]string{
+		5: {"run", "--date", "2026-11-20", "--job-id", "{{ .Date }}", "--", "in", "--"},
+		7: {"run", "--date", "2026-11-20", "--job-id", "{{ .Date }}", "--table", "--", "--"},
+	} {
+		if c := record([]string{"in"}, args...).recorded(); !slices.Equal(c.Args, slices.Insert(slices.Clone(args), dash, "--date=2026-11-20")) {
+			t.Errorf("%q: the day is behind the end of the flags: %q", args, c.Args)
+		}
+	}
 	if c := record([]string{"-"}, "run", "--table", "t").recorded(); c.Unfit != "reads a stream" || len(c.Args) != 3 {
 		t.Errorf("%+v", c)
 	}

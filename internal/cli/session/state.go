@@ -212,7 +212,11 @@ func (s *Session) recorded() checkpoint.Command {
 		}
 	}
 	if found := settings.Of(s.cmd); found.ByDay {
-		c.Args = append(slices.Clone(c.Args), "--date="+found.Day.Whole()) // so that yesterday keeps its meaning on another day
+		end := len(c.Args) // of the flags
+		if n := s.cmd.Flags().ArgsLenAtDash(); n >= 0 {
+			end -= s.cmd.Flags().NArg() - n + 1
+		}
+		c.Args = slices.Insert(slices.Clone(c.Args), end, "--date="+found.Day.Whole()) // so that yesterday keeps its meaning on another day
 	}
 	restart, _ := s.cmd.Flags().GetBool("restart")
 	switch {
