@@ -104,3 +104,31 @@ func TestTable(t *testing.T) {
 		}
 	}
 }
+
+// TestOnce checks that what is for one command line is so by its name in files: the setting of the same flag of another command is not.
+func TestOnce(t *testing.T) {
+	for name, want := range map[string]bool{"snapshot": false, "into": false, "undo_snapshot": true, "undo_into": true, "undo_by": true, "restart": true, "job": true,
+		"undo_job": true, "clean_job": true, "rekey_snapshot": false, "memory": false} {
+		if Once(name) != want {
+			t.Errorf("%s: %t", name, !want)
+		}
+	}
+}
+
+// TestOwnNamesAreDocumented checks that the documents list each setting whose variable contains the command's name.
+func TestOwnNamesAreDocumented(t *testing.T) {
+	b, err := os.ReadFile("../../../docs/configuration.md")
+	testcheck.Must(t, err)
+	_, text, _ := strings.Cut(string(b), "variables contain the command's name")
+	text, _, _ = strings.Cut(text, "\n## ")
+	for _, e := range table {
+		for _, c := range strings.Fields(e.Of) {
+			named := func(row string) bool {
+				return strings.Contains(row, "`--"+e.Flag+"`") && strings.Contains(row, "`"+strings.ReplaceAll(c, "-", " ")+"`")
+			}
+			if e.Own && !slices.ContainsFunc(strings.Split(text, "\n"), named) {
+				t.Errorf("--%s of %s is not in the table", e.Flag, c)
+			}
+		}
+	}
+}

@@ -8,7 +8,6 @@ import (
 
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/keygen"
-	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -48,8 +47,23 @@ func IsField(name string) bool {
 }
 
 // Once reports whether a setting, named with underscores, is for one command line and not for a file.
-func Once(name string) bool {
-	return name == "help" || slices.ContainsFunc(table, func(e Entry) bool { return e.Once && Snake(e.Flag) == name })
+func Once(name string) bool { return onceFlag(name) != "" }
+
+// onceFlag returns the flag of a setting for which [Once] holds, without dashes, or "".
+func onceFlag(name string) string {
+	if name == "help" {
+		return name
+	}
+	for _, e := range table {
+		is := Snake(e.Flag) == name
+		if e.Own {
+			is = slices.ContainsFunc(strings.Fields(e.Of), func(command string) bool { return Snake(command+"-"+e.Flag) == name })
+		}
+		if e.Once && is {
+			return e.Flag
+		}
+	}
+	return ""
 }
 
 // Known returns the settings of all commands, with underscores, sorted.
@@ -88,7 +102,7 @@ func CheckNames(file string, options spec.Options, known []string, section bool)
 		at := fmt.Sprintf("%s:%d", file, o.Line)
 		switch {
 		case Once(o.Name):
-			return fmt.Errorf("%s: %s cannot be in a file: give it to the command as %s", at, o.Name, Flag(setting.Name(o.Name)))
+			return fmt.Errorf("%s: %s cannot be in a file: give it to the command as %s", at, o.Name, "--"+onceFlag(o.Name))
 		case section && IsField(FieldName(o.Name)):
 			return fmt.Errorf("%s: %s is a field of the job file: put it at the top level, not under options", at, FieldName(o.Name))
 		case slices.Contains(known, o.Name):
