@@ -21,6 +21,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 )
 
 func main() {
@@ -67,7 +68,7 @@ func spareProcessors(workers *pflag.Flag, cores int) error {
 func run(args []string) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	standard := &ui.Console{File: os.Stderr}
+	standard := &ui.Console{File: standardError()}
 	stopOnSignal(cancel, standard)
 	g := &globals{Program: session.Program{Console: standard}, out: &ending.Output{Writer: os.Stdout}, cores: runtime.GOMAXPROCS(0)}
 	cmd, err := execute(ctx, g, args)
@@ -75,6 +76,16 @@ func run(args []string) int {
 		err = g.out.Err()
 	}
 	return g.End(ctx, g.out, cmd, err)
+}
+
+// standardError returns standard error with another descriptor. Go ends a process by SIGPIPE if nobody reads descriptor 2: a job must end in order, also if
+// the same Ctrl-C has ended the program that reads its log.
+func standardError() *os.File {
+	fd, err := unix.FcntlInt(2, unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil { // it is closed
+		return os.Stderr
+	}
+	return os.NewFile(uintptr(fd), os.Stderr.Name())
 }
 
 // stopOnSignal cancels at the first SIGINT or SIGTERM, or SIGHUP unless the caller ignores it, as nohup does. The next SIGINT or SIGTERM ends the

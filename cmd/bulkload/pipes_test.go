@@ -75,3 +75,21 @@ func TestResultWithoutReader(t *testing.T) {
 		t.Errorf("%v: %s", err, line)
 	}
 }
+
+// TestLogWithoutReader checks that a build goes to its end, and has its exit code, after the reader of its log has ended.
+func TestLogWithoutReader(t *testing.T) {
+	dir := os.Getenv("BULKLOAD_TEST_UNLOGGED")
+	if dir != "" {
+		os.Exit(run([]string{"build", "--log-level", "debug", "--key", "id", "--input", filepath.Join(dir, "in.csv"), "--out", filepath.Join(dir, "out")}))
+	}
+	dir = t.TempDir()
+	testcheck.Must(t, os.WriteFile(filepath.Join(dir, "in.csv"), []byte("id,v\n1,x\n"), 0o600))
+	r, w, err := os.Pipe()
+	testcheck.Must(t, errors.Join(err, r.Close()))
+	defer w.Close()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestLogWithoutReader$")
+	cmd.Env, cmd.Stderr = append(os.Environ(), "BULKLOAD_TEST_UNLOGGED="+dir), w
+	if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), "1 row") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
