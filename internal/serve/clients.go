@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/internal/model/spec"
+	"bulkload/internal/formats/yamlfile"
 	"bulkload/internal/serve/console"
 	"bulkload/internal/serve/rowjson"
 	"bulkload/pkg/keygen"
@@ -72,15 +72,11 @@ func loadAccess(path string, rs *resources, tickets, ofConsole bool) (*access, e
 	if err != nil {
 		return nil, fmt.Errorf("clients file %s: %w", path, err)
 	}
-	data = spec.WithoutMark(data)
 	var file struct {
 		Clients []clientEntry `yaml:"clients"`
 	}
-	if err := yaml.UnmarshalWithOptions(data, &file, yaml.Strict()); err != nil { // the text of YAML's error quotes lines of the file, and so tokens
+	if err := yamlfile.Decode(data, &file); err != nil { // the text of YAML's error quotes lines of the file, and so tokens
 		return nil, fmt.Errorf("clients file %s: %s", path, yaml.FormatError(err, false, false))
-	}
-	if err := spec.OneDocument(data); err != nil {
-		return nil, fmt.Errorf("clients file %s: %w", path, err)
 	}
 	if len(file.Clients) == 0 || len(file.Clients) > maxClients {
 		return nil, fmt.Errorf("clients file %s: it has %d clients, want 1 to %d", path, len(file.Clients), maxClients)

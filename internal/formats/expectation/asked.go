@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/formats/yamlfile"
 	"bulkload/pkg/keygen"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 )
 
@@ -69,16 +69,11 @@ type Word string
 
 // UnmarshalYAML keeps the text of the file.
 func (w *Word) UnmarshalYAML(node ast.Node) error {
-	switch n := node.(type) {
-	case *ast.StringNode:
-		*w = Word(n.Value)
-	case *ast.LiteralNode:
-		*w = Word(n.Value.Value)
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
-		*w = Word(strings.TrimSpace(node.GetToken().Value))
-	default:
-		return &yaml.SyntaxError{Message: "it takes a text or a number", Token: node.GetToken()}
+	text, ok := yamlfile.Text(node)
+	if !ok {
+		return yamlfile.BadNode(node, "it takes a text or a number")
 	}
+	*w = Word(text)
 	return nil
 }
 

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/internal/formats/yamlfile"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/setting"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 )
 
 // Options are settings of the program from a file, in the file's order: the section options of a job file, or a whole configuration file. This package
@@ -27,13 +27,9 @@ type Option struct {
 
 // ParseOptions parses a configuration file: a mapping of names to texts, numbers, booleans and lists of them. name is used in messages.
 func ParseOptions(name string, data []byte) (Options, error) {
-	f, err := parser.ParseBytes(WithoutMark(data), 0)
+	body, err := yamlfile.Body(data)
 	if err != nil {
 		return nil, fail.Errorf(fail.Config, "configuration file %s", yamlText(name, err))
-	}
-	body, err := oneDocument(f)
-	if err != nil {
-		return nil, fail.Errorf(fail.Config, "configuration file %s: %w", name, err)
 	}
 	var o Options
 	if body == nil {
@@ -53,7 +49,7 @@ func (o *Options) UnmarshalYAML(node ast.Node) error {
 	}
 	m, ok := node.(ast.MapNode)
 	if !ok {
-		return badNode(node, "settings are names with values, such as memory: 2GiB")
+		return yamlfile.BadNode(node, "settings are names with values, such as memory: 2GiB")
 	}
 	for it := m.MapRange(); it.Next(); {
 		key := it.Key()
@@ -76,24 +72,16 @@ func (o *Options) UnmarshalYAML(node ast.Node) error {
 
 // scalar returns the text of a value as it was written: 08 stays 08.
 func scalar(name string, node ast.Node) (string, error) {
-	switch n := node.(type) {
-	case *ast.StringNode:
-		return n.Value, nil
-	case *ast.LiteralNode:
-		return n.Value.Value, nil
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
-		return strings.TrimSpace(node.GetToken().Value), nil
-	case *ast.NullNode:
-		return "", badNode(node, name+" has no value")
-	case ast.MapNode:
-		return "", badNode(node, name+" has settings below it: there are no sections here, write them next to the others")
+	if text, ok := yamlfile.Text(node); ok {
+		return text, nil
 	}
-	return "", badNode(node, name+" takes a text, a number, true or false, or a list of them")
-}
-
-// badNode returns an error with its position in the file.
-func badNode(node ast.Node, why string) error {
-	return &yaml.SyntaxError{Message: why, Token: node.GetToken()}
+	switch node.(type) {
+	case *ast.NullNode:
+		return "", yamlfile.BadNode(node, name+" has no value")
+	case ast.MapNode:
+		return "", yamlfile.BadNode(node, name+" has settings below it: there are no sections here, write them next to the others")
+	}
+	return "", yamlfile.BadNode(node, name+" takes a text, a number, true or false, or a list of them")
 }
 
 // yamlText returns an error of the parser in one line: the file, the line, the column, and the message.
@@ -145,7 +133,7 @@ func fieldNames(t reflect.Type) []string {
 // FieldLines returns the line of each field in a job file. It is empty if data is not a job file.
 func FieldLines(data []byte) map[string]int {
 	lines := map[string]int{}
-	f, err := parser.ParseBytes(WithoutMark(data), 0)
+	f, err := yamlfile.Parse(data)
 	if err != nil {
 		return lines
 	}

@@ -9,12 +9,11 @@ import (
 
 	"bulkload/pkg/source/dialect"
 
+	"bulkload/internal/formats/yamlfile"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/source"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
 
@@ -22,23 +21,10 @@ import (
 type Texts []string
 
 // UnmarshalYAML decodes a list, or one text. It refuses YAML's null, because users who write null mean the text.
-func (t *Texts) UnmarshalYAML(data []byte) error {
-	var v any
-	if err := yaml.Unmarshal(data, &v); err != nil {
-		return err
-	}
-	list, ok := v.([]any)
-	if !ok {
-		list = []any{v}
-	}
-	*t = Texts{}
-	for _, v := range list {
-		if v == nil {
-			return errors.New("null is a keyword of YAML: write the text in quotes, as 'NULL'")
-		}
-		*t = append(*t, fmt.Sprint(v))
-	}
-	return nil
+func (t *Texts) UnmarshalYAML(node ast.Node) error {
+	texts, err := yamlfile.Texts(node)
+	*t = append(Texts{}, texts...)
+	return err
 }
 
 // none is the value that disables quotes, escapes or NULL.
@@ -189,9 +175,9 @@ func (r *Reading) override(d *dialect.Dialect, bytes func(field, text string, p 
 
 // refuseNull refuses YAML's null where users mean a text: as the name of a field and as the text of NULL. The decoder would silently ignore both.
 func refuseNull(name string, data []byte) error {
-	f, err := parser.ParseBytes(data, 0)
+	f, err := yamlfile.Parse(data)
 	if err != nil {
-		return nil // the decoder has reported the error
+		return nil // the decoder reports the error
 	}
 	for _, doc := range f.Docs {
 		if err := refuseNullIn(name, doc.Body, "what stands for NULL is null_value"); err != nil {

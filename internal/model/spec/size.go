@@ -5,6 +5,10 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"bulkload/internal/formats/yamlfile"
+
+	"github.com/goccy/go-yaml/ast"
 )
 
 // Size is a number of bytes, written like 512MiB, 64m, 1.5GiB or 1000. Units
@@ -48,7 +52,19 @@ func (s *Size) Set(text string) error {
 // Type returns the flag's type for help texts.
 func (s *Size) Type() string { return "size" }
 
-// UnmarshalText parses a size of a job file.
+// UnmarshalYAML parses a size of a job file.
+func (s *Size) UnmarshalYAML(node ast.Node) error {
+	text, ok := yamlfile.Text(node)
+	if !ok {
+		return yamlfile.BadNode(node, "it takes a size, such as 512MiB")
+	}
+	if err := s.Set(text); err != nil {
+		return yamlfile.BadNode(node, err.Error())
+	}
+	return nil
+}
+
+// UnmarshalText parses a size of a flag or of JSON.
 func (s *Size) UnmarshalText(text []byte) error { return s.Set(string(text)) }
 
 // MarshalText formats a size for a report.

@@ -3,27 +3,22 @@ package spec
 import (
 	"cmp"
 
+	"bulkload/internal/formats/yamlfile"
 	"bulkload/internal/model/fail"
-
-	"github.com/goccy/go-yaml"
 )
 
-// ParseSpec parses a job file strictly: an unknown field is an error that names its
-// line. name is used in messages.
+// ParseSpec parses a job file strictly: an unknown field is an error that names its line. Texts and numbers are those of the flags, as they are written.
+// name is used in messages.
 func ParseSpec(name string, data []byte) (*Spec, error) {
 	var s struct {
 		Spec    `yaml:",inline"`
 		Regions *int `yaml:"regions"` // old name of salt_buckets, accepted for one more release
 	}
-	data = WithoutMark(data)
-	if err := yaml.UnmarshalWithOptions(data, &s, yaml.Strict()); err != nil {
-		return nil, fail.Errorf(fail.Config, "job file %s", yamlText(name, err))
-	}
-	if err := OneDocument(data); err != nil {
-		return nil, fail.Errorf(fail.Config, "job file %s: %w", name, err)
-	}
 	if err := refuseNull(name, data); err != nil {
 		return nil, err
+	}
+	if err := yamlfile.Decode(data, &s); err != nil {
+		return nil, fail.Errorf(fail.Config, "job file %s", yamlText(name, err))
 	}
 	if s.Regions != nil {
 		lines := FieldLines(data)

@@ -1,0 +1,176 @@
+package yamlfile
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Decode decodes a file into a struct, whose tags are those of the decoder. It refuses unknown fields, and nothing is changed by an empty file.
+func Decode(data []byte, to any) error {
+	body, err := Body(data)
+	if err != nil || body == nil {
+		return err
+	}
+	if body, err = convert("", body, reflect.TypeOf(to)); err != nil {
+		return err
+	}
+	return yaml.NodeToValue(body, to, yaml.Strict())
+}
+
+// Text returns a scalar as it is written: without its quotes, with the meaning of its escapes. It returns false for other values and for null.
+func Text(node ast.Node) (string, bool) {
+	switch n := node.(type) {
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.LiteralNode:
+		return n.Value.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return strings.TrimSpace(node.GetToken().Value), true
+	case *ast.TagNode:
+		if tag := token.ReservedTagKeyword(n.Start.Value); tag != token.BinaryTag && tag != token.NullTag {
+			return Text(n.Value)
+		}
+	}
+	return "", false
+}
+
+// text returns the node of a text in the place of another.
+func text(node ast.Node, s string) *ast.StringNode {
+	return &ast.StringNode{BaseNode: &ast.BaseNode{}, Token: node.GetToken(), Value: s}
+}
+
+// convert returns a node that the decoder decodes into a type as package yamlfile promises. The node may be node, changed below it. setting is the name
+// of its field in messages.
+func convert(setting string, node ast.Node, t reflect.Type) (_ ast.Node, err error) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[yaml.NodeUnmarshaler]()) {
+		return node, nil
+	}
+	switch n := node.(type) {
+	case *ast.TagNode:
+		if k := t.Kind(); k == reflect.Slice || k == reflect.Struct || k == reflect.Map {
+			return n.Value, nil // a scalar, which the decoder refuses
+		}
+	case *ast.MappingNode:
+		for _, v := range n.Values {
+			if err := convertField(v, t); err != nil {
+				return nil, err
+			}
+		}
+		return n, nil
+	case *ast.MappingValueNode:
+		return n, convertField(n, t)
+	case *ast.SequenceNode:
+		for i, v := range n.Values {
+			if t.Kind() != reflect.Slice {
+				break
+			}
+			if _, null := v.(*ast.NullNode); null && t.Elem().Kind() == reflect.String {
+				return nil, errNull(v)
+			}
+			if n.Values[i], err = convert(setting, v, t.Elem()); err != nil {
+				return nil, err
+			}
+		}
+		return n, nil
+	}
+	s, ok := Text(node)
+	switch t.Kind() {
+	case reflect.String:
+		if ok {
+			return text(node, s), nil
+		}
+	case reflect.Int, reflect.Int64:
+		if ok {
+			return integer(setting, node, s, t.Bits())
+		}
+	}
+	return node, nil
+}
+
+// convertField converts the value of a field of a type.
+func convertField(v *ast.MappingValueNode, t reflect.Type) (err error) {
+	if list, ok := v.Value.(*ast.SequenceNode); ok && v.Key.IsMergeKey() {
+		for i := range list.Values {
+			if list.Values[i], err = convert("", list.Values[i], t); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	name := v.Key.GetToken().Value
+	if s, ok := v.Key.(*ast.StringNode); ok {
+		name = s.Value
+	}
+	switch {
+	case v.Key.IsMergeKey():
+	case t.Kind() == reflect.Map:
+		t = t.Elem()
+	default:
+		if t = fieldType(t, name); t == nil {
+			return nil // the decoder refuses it
+		}
+	}
+	v.Value, err = convert(name, v.Value, t)
+	return err
+}
+
+// fieldType returns the type of a struct's field, which may be in an inlined struct. It returns nil if there is none.
+func fieldType(t reflect.Type, name string) reflect.Type {
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag, inline := strings.CutSuffix(f.Tag.Get("yaml"), ",inline")
+		if inline {
+			if found := fieldType(f.Type, name); found != nil {
+				return found
+			}
+		} else if tag == name {
+			return f.Type
+		}
+	}
+	return nil
+}
+
+// integer returns the node of an integer: the decoder would round a fraction, and read digits after a zero as octal.
+func integer(setting string, node ast.Node, s string, bits int) (ast.Node, error) {
+	v, err := strconv.ParseInt(s, 10, bits)
+	if err != nil {
+		return nil, BadNode(node, fmt.Sprintf("%s takes an integer, not %q", setting, s))
+	}
+	return &ast.IntegerNode{BaseNode: &ast.BaseNode{}, Token: node.GetToken(), Value: v}, nil
+}
+
+// errNull returns the error for YAML's null in a list of texts: users who write null mean the text.
+func errNull(node ast.Node) error {
+	return BadNode(node, "null is a keyword of YAML: write the text in quotes, as 'NULL'")
+}
+
+// Texts returns the elements of a list of texts, or a single text. It refuses null.
+func Texts(node ast.Node) (texts []string, err error) {
+	values := []ast.Node{node}
+	if list, ok := node.(*ast.SequenceNode); ok {
+		values = list.Values
+	}
+	for _, v := range values {
+		s, ok := Text(v)
+		if _, null := v.(*ast.NullNode); null {
+			return nil, errNull(v)
+		}
+		if !ok {
+			return nil, BadNode(v, "it takes a text, a number, or a list of them")
+		}
+		texts = append(texts, s)
+	}
+	return texts, nil
+}
