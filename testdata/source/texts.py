@@ -98,6 +98,8 @@ def as_key(t, v):
 def to_text(t, v):
     if v is None:
         return None
+    if pa.types.is_union(t):
+        return to_text(union_branch(t, v), v)
     if pa.types.is_string(t) or pa.types.is_large_string(t):
         return v
     if pa.types.is_binary(t):

@@ -36,6 +36,43 @@ type nestedWriter struct {
 	scratch []byte // the text of a value
 }
 
+// top appends the next value of a column that is not within another, which is present, and returns its span. A union is the text of its branch, and NULL
+// if that is.
+func (w *nestedWriter) top(dst []byte, c *column) (_ span.Span, _ []byte, err error) {
+	for c.kind == kindUnion {
+		if c, err = c.branch(); err != nil {
+			return span.Null(), dst, err
+		}
+		if c.present != nil {
+			if v, err := c.present.next(); err != nil || v == 0 {
+				return span.Null(), dst, err
+			}
+		}
+	}
+	if !c.kind.nested() {
+		first, second, err := w.numbers(dst, c)
+		if err != nil {
+			return span.Null(), dst, err
+		}
+		return c.span(dst, first, second)
+	}
+	at := len(dst)
+	dst, err = w.inner(dst, c)
+	return span.Span{Off: uint32(at), Len: uint32(len(dst) - at)}, dst, err
+}
+
+// branch returns the branch of a union's next value.
+func (c *column) branch() (*column, error) {
+	tag, err := c.small.next()
+	switch {
+	case err != nil:
+		return nil, err
+	case int(tag) >= len(c.kids):
+		return nil, errors.New("a value is of a branch that its union lacks")
+	}
+	return c.kids[tag], nil
+}
+
 // value appends the next value of a column.
 func (w *nestedWriter) value(dst []byte, c *column) ([]byte, error) {
 	if len(dst) > w.most {
@@ -64,14 +101,11 @@ func (w *nestedWriter) inner(dst []byte, c *column) (_ []byte, err error) {
 		}
 		return append(dst, '}'), nil
 	case kindUnion:
-		tag, err := c.small.next()
-		switch {
-		case err != nil:
+		branch, err := c.branch()
+		if err != nil {
 			return dst, err
-		case int(tag) >= len(c.kids):
-			return dst, errors.New("a value is of a branch that its union lacks")
 		}
-		return w.value(dst, c.kids[tag])
+		return w.value(dst, branch)
 	case kindList, kindMap:
 		return w.items(dst, c)
 	}
@@ -125,10 +159,8 @@ func (w *nestedWriter) entry(dst []byte, c *column) ([]byte, error) {
 	return w.value(append(dst, ':'), c.kids[1])
 }
 
-// leaf appends a value that is not a list, map, struct or union.
-func (w *nestedWriter) leaf(dst []byte, c *column) ([]byte, error) {
-	var first, second int64
-	var err error
+// numbers reads the numbers of the next value of a column that is not a list, map, struct or union. The value is to be appended to dst.
+func (w *nestedWriter) numbers(dst []byte, c *column) (first, second int64, err error) {
 	switch {
 	case c.kind == kindBool:
 		var v byte
@@ -144,11 +176,17 @@ func (w *nestedWriter) leaf(dst []byte, c *column) ([]byte, error) {
 	if err == nil && c.more != nil {
 		second, err = c.more.next()
 	}
+	if err == nil && !c.indexed && c.kind.octets() && first > int64(w.most-len(dst)) {
+		err = errLongJSON
+	}
+	return first, second, err
+}
+
+// leaf appends a value that is not a list, map, struct or union.
+func (w *nestedWriter) leaf(dst []byte, c *column) ([]byte, error) {
+	first, second, err := w.numbers(dst, c)
 	if err != nil {
 		return dst, err
-	}
-	if !c.indexed && c.kind.octets() && first > int64(w.most-len(dst)) {
-		return dst, errLongJSON
 	}
 	var s span.Span
 	if c.indexed {

@@ -144,13 +144,11 @@ func (p *Reader) rows(fields []span.Span, n int) (int, error) {
 	for row := range n {
 		for i := range p.nested {
 			c := &p.nested[i]
-			at := len(p.buf)
 			s := span.Null()
 			there, err := c.isPresent()
 			if err == nil && there {
-				p.writer.most = at + most
-				p.buf, err = p.writer.inner(p.buf, c.column)
-				s = span.Span{Off: uint32(at), Len: uint32(len(p.buf) - at)}
+				p.writer.most = len(p.buf) + most
+				s, p.buf, err = p.writer.top(p.buf, c.column)
 			}
 			if err == nil && len(p.buf) > maxBuffer {
 				err = errBuffer

@@ -114,7 +114,7 @@ def unions(rows):
     kinds = [bool, int, str]
     types = [[type(v) for v in values][i] for i in range(rows)]
     tags = pa.array([kinds.index(t) for t in types], pa.int8())
-    parts = [[v for v in values if type(v) is k] for k in kinds]
+    parts = [[None if i % 7 == 3 else v for i, v in enumerate(values) if type(v) is k] for k in kinds]
     seen, offsets = [0, 0, 0], []
     for t in types:
         offsets.append(seen[kinds.index(t)])
