@@ -75,7 +75,7 @@ func TestORCRefused(t *testing.T) {
 		"type.orc":      {orcFile(0, 0, nil, nil, nil, schema...), `column "b": its type 99 is not known`, Options{}},
 		"secret.orc":    {orcFile(0, 0, nil, nil, [][]byte{encrypted}, schema...), `column "a": it is encrypted: write it without encryption`, Options{Columns: []string{"a"}}},
 		"acid.orc":      {orcFile(0, 0, nil, nil, nil, acid...), "a transactional table of Hive", Options{}},
-		"none.orc":      {orcFile(0, 0, nil, nil, nil, orcType(12)), "it has no columns", Options{}},
+		"none.orc":      {orcFile(0, 5, nil, []byte{0x12, 0}, nil, orcType(12)), "it has no columns", Options{}},
 		"loop.orc":      {orcFile(0, 0, nil, nil, nil, orcType(12, 0, "a")), "schema: type 0 is out of order", Options{}},
 		"rows.orc":      {orcFile(0, 5, nil, []byte{0x12, 0, 0x12, 0}, nil, orcType(12, 1, "a"), orcType(4)), `stripe 0, column a: it has fewer values than the stripe has rows`, Options{}},
 		"zone.orc":      {orcFile(0, 5, nil, []byte{0x12, 0, 0x12, 0}, nil, orcType(12, 1, "a"), orcType(9)), `its stripes do not name the time zone of their timestamps`, Options{}},

@@ -70,6 +70,9 @@ type groupFile struct {
 // choose omits or rejects columns whose type has no text, unless some are chosen.
 func (p *groupFile) choose(o *Options) error {
 	f, names := p.file, p.Names()
+	if p.without() {
+		return nil
+	}
 	if len(o.Columns) > 0 {
 		f.columns = names
 		return nil
@@ -90,6 +93,9 @@ func (p *groupFile) choose(o *Options) error {
 	return nil
 }
 
+// without reports whether the file has neither columns nor records, as Hive writes ORC for a bucket without rows. It is a file without anything then.
+func (p *groupFile) without() bool { return len(p.Names()) == 0 && len(p.Groups()) == 0 }
+
 func (p *groupFile) leads(path string) bool { return p.Leads(path) }
 
 func (p *groupFile) offer(wanted []string, _ string, o *Options) error {
@@ -98,13 +104,18 @@ func (p *groupFile) offer(wanted []string, _ string, o *Options) error {
 			return fmt.Errorf("column %s: %s is not a struct: only the whole of it can be a column", valuetext.Name(path), valuetext.Name(name))
 		}
 	}
-	p.file.columns = p.Columns(wanted)
+	if !p.without() {
+		p.file.columns = p.Columns(wanted)
+	}
 	return nil
 }
 
 // plan makes the file's order of columns that of the schema.
 func (p *groupFile) plan(schema []string, o *Options) error {
 	f, columns := p.file, make([]parquet.Column, len(schema))
+	if p.without() {
+		columns, schema = nil, nil
+	}
 	for i, name := range schema {
 		switch from := f.placeOf(i); {
 		case from >= 0:

@@ -40,7 +40,7 @@ func (p *place) node() *node { return p.path[len(p.path)-1] }
 // maxFooter is the largest footer, in bytes, even if the memory limit allows more.
 const maxFooter = 1 << 30
 
-// Open reads the tail of a file.
+// Open reads the tail of a file. A file without rows may have no columns.
 func Open(raw io.ReaderAt, size int64, limit parquet.Limit) (*File, error) {
 	limit.Bytes = min(limit.Bytes, maxFooter)
 	r := &source{raw: raw, limit: limit}

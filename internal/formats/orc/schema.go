@@ -104,7 +104,7 @@ func (f *footer) tree() (*node, error) {
 	switch {
 	case err != nil:
 		return nil, tailError("schema: %w", err)
-	case root.kind != kindStruct || len(root.kids) == 0:
+	case root.kind != kindStruct || len(root.kids) == 0 && (f.rows > 0 || len(f.stripes) > 0): // Hive writes struct<> where there are no rows
 		return nil, errors.New("it has no columns")
 	}
 	return root, nil

@@ -1,6 +1,8 @@
 package source
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -52,5 +54,49 @@ func TestORCUnions(t *testing.T) {
 	testcheck.Must(t, showRows(t, in, &got))
 	if want := []string{"1/9", "2/-", `3/a"b`, "4/", `5/-`, `6/["x",null]`, "7/"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestORCOfHiveWithoutRows checks that a file of no columns and no rows, which Hive writes for a bucket or a reducer without rows, is a file without
+// records.
+func TestORCOfHiveWithoutRows(t *testing.T) {
+	stripe, footer := orcStripe(2, orcStream{1, 1, []byte{0xfe, 2, 4}})
+	none, some := orcFile(0, 0, nil, nil, nil, orcType(12)), orcFile(0, 2, stripe, footer, nil, orcType(12, 1, "id"), orcType(4))
+	files := func(dir string, all ...[]byte) string {
+		top := t.TempDir()
+		testcheck.Must(t, os.Mkdir(filepath.Join(top, dir), 0o755))
+		for i, data := range all {
+			testcheck.Must(t, os.WriteFile(filepath.Join(top, dir, "00000"+string(rune('0'+i))+"_0.orc"), data, 0o644))
+		}
+		return top
+	}
+	for _, tt := range []struct {
+		dir, input string
+		o          Options
+		want       []string
+	}{
+		{"d", files("d", none, some, none), Options{}, []string{"1", "2"}},
+		{"d", files("d", some, none), Options{Columns: []string{"id"}}, []string{"1", "2"}},
+		{"d", files("d", none, some), Options{Columns: []string{"id", "x"}, Missing: MissingNull}, []string{"1/-", "2/-"}},
+		{"d", files("d", none, some), Options{Missing: MissingNull}, []string{"1", "2"}},
+		{"dt=5", files("dt=5", none, some, none), Options{}, []string{"1/5", "2/5"}},
+		{"dt=5", files("dt=5", none, some, none), Options{Columns: []string{"dt", "id"}}, []string{"5/1", "5/2"}},
+		{"d", files("d", none, none), Options{AllowEmpty: true}, nil},
+		{"d", files("d", none), Options{AllowEmpty: true, Columns: []string{"id"}}, nil},
+		{"dt=5", files("dt=5", none), Options{AllowEmpty: true, Columns: []string{"id", "dt"}}, nil},
+	} {
+		in, err := Open(t.Context(), disk, []string{tt.input}, tt.o)
+		if err != nil {
+			t.Errorf("%s, %+v: %v", tt.dir, tt.o, err)
+			continue
+		}
+		var got []string
+		if err := showRows(t, in, &got); err != nil || !slices.Equal(got, tt.want) {
+			t.Errorf("%s, %+v: %q, %v, want %q", tt.dir, tt.o, got, err, tt.want)
+		}
+		again, err := Open(t.Context(), disk, []string{tt.input}, Options{Splits: in.Splits(), Columns: in.Columns(), Missing: tt.o.Missing, AllowEmpty: tt.o.AllowEmpty})
+		if err != nil || !slices.Equal(again.Splits(), in.Splits()) {
+			t.Errorf("%s, %+v, again: %v", tt.dir, tt.o, err)
+		}
 	}
 }
