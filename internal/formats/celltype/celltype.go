@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"bulkload/pkg/keygen"
 )
@@ -220,14 +219,18 @@ func boolean(phoenix bool) Converter {
 		yes = 1
 	}
 	return func(dst, text []byte) ([]byte, error) {
-		if len(text) <= len("false") {
-			for _, w := range []struct {
-				text  string
-				value byte
-			}{{"true", yes}, {"false", 0}, {"1", yes}, {"0", 0}, {"t", yes}, {"f", 0}, {"y", yes}, {"n", 0}, {"yes", yes}, {"no", 0}} {
-				if strings.EqualFold(w.text, string(text)) {
-					return append(dst, w.value), nil
+		var lower [len("false")]byte
+		if len(text) <= len(lower) {
+			for i, c := range text {
+				if lower[i] = c; c >= 'A' && c <= 'Z' {
+					lower[i] = c | 0x20
 				}
+			}
+			switch string(lower[:len(text)]) {
+			case "true", "1", "t", "y", "yes":
+				return append(dst, yes), nil
+			case "false", "0", "f", "n", "no":
+				return append(dst, 0), nil
 			}
 		}
 		return dst, ValueError(text, "is invalid: want true, false, t, f, yes, no, y, n, 1 or 0 (type boolean)")
