@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -287,7 +288,7 @@ const probeTimeout = 5 * time.Second
 
 // Probe sends each DataNode of a block a read request for zero bytes, concurrently. It returns an error for each DataNode
 // that does not respond. Any response counts, even a refusal or a closed connection: a frozen process accepts connections
-// but does not respond.
+// but does not respond. A DataNode that requires a login closes the connection with the request half read, and so resets it.
 func (c *Client) Probe(ctx context.Context, b Block, nodes []DataNode) []error {
 	answers := make([]error, len(nodes))
 	var wg sync.WaitGroup
@@ -316,11 +317,11 @@ func (c *Client) probe(ctx context.Context, b Block, n DataNode) error {
 	b.token = nil
 	p := &peer{conn: nc}
 	defer p.during(ctx)()
-	if err := p.request(readBlockOp, readRequest(b, "bulkload-probe", 0, 0)); err != nil {
-		return err
+	if err = p.request(readBlockOp, readRequest(b, "bulkload-probe", 0, 0)); err == nil {
+		_, err = nc.Read(make([]byte, 1))
 	}
-	if _, err := nc.Read(make([]byte, 1)); err != nil && !errors.Is(err, io.EOF) {
-		return err
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+		return nil
 	}
-	return nil
+	return err
 }
