@@ -220,7 +220,8 @@ func (c *Client) expire() {
 	}
 }
 
-// secure protects a connection to a DataNode according to the configuration and the NameNode's defaults.
+// secure protects a connection to a DataNode according to the configuration and the NameNode's defaults, in the order of Hadoop's
+// SaslDataTransferClient.send.
 func (c *Client) secure(ctx context.Context, nc net.Conn, b Block, encrypted bool) (net.Conn, error) {
 	o := datatransfer.Options{Qualities: c.options.Data, QualityKey: c.options.DataKey}
 	switch {
@@ -230,7 +231,7 @@ func (c *Client) secure(ctx context.Context, nc net.Conn, b Block, encrypted boo
 			return nil, &NameNodeError{err}
 		}
 		o = datatransfer.Options{Key: key, QualityKey: c.options.DataKey, UnknownKey: c.forgetKey}
-	case c.options.Login == nil || len(c.options.Data) == 0 && privileged(nc.RemoteAddr()):
+	case c.options.Login == nil || privileged(nc.RemoteAddr()):
 		return nc, nil
 	}
 	conn, err := datatransfer.LogIn(nc, b.token, o)
@@ -241,7 +242,7 @@ func (c *Client) secure(ctx context.Context, nc net.Conn, b Block, encrypted boo
 }
 
 // privileged reports whether only the superuser of its host can open an address's port. Such DataNodes are authenticated
-// by their port, and require no login unless one is configured.
+// by their port, and take a login for a malformed request, whatever protection is configured (SaslDataTransferServer.receive).
 func privileged(a net.Addr) bool {
 	t, ok := a.(*net.TCPAddr)
 	return ok && t.Port < 1024
