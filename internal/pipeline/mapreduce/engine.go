@@ -180,7 +180,8 @@ func (e *Engine) kill(ctx context.Context, s Submission) error {
 // maxKillSilence is how long the cluster may be unreachable after it has accepted the end of an application.
 const maxKillSilence = time.Minute
 
-// awaitEnd waits until an application has ended.
+// awaitEnd waits until an application has ended. Until then it asks for the end again, as Hadoop's YarnClientImpl does: a ResourceManager that fails over
+// before it has stored the request forgets it.
 func (e *Engine) awaitEnd(ctx context.Context, id string) error {
 	answered, silent := time.Now(), error(nil)
 	for {
@@ -188,9 +189,13 @@ func (e *Engine) awaitEnd(ctx context.Context, id string) error {
 			return errors.Join(err, silent)
 		}
 		a, err := e.yarn.Application(ctx, id)
-		switch {
-		case err == nil && a.State.Ended():
+		if err == nil && a.State.Ended() {
 			return nil
+		}
+		if err == nil {
+			err = e.yarn.Kill(ctx, id)
+		}
+		switch {
 		case err == nil:
 			answered, silent = time.Now(), nil
 		case ctx.Err() != nil:

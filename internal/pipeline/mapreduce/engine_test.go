@@ -464,6 +464,33 @@ func TestKillWaits(t *testing.T) {
 	}
 }
 
+// TestKillIsRepeated checks that the end of an application is asked for again if the ResourceManager has forgotten the request: it failed over before it
+// had stored it.
+func TestKillIsRepeated(t *testing.T) {
+	b := newBench(t, "exit 1")
+	b.manager.id, b.manager.tag = application, "bulkload-1"
+	c, err := connect(b.Env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	b.yarn = c
+	asked := 0
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	b.manager.asked = func(m *manager) {
+		if asked++; asked == 1 {
+			m.state, m.final = "RUNNING", "UNDEFINED"
+		}
+		if asked == 20 {
+			stop()
+		}
+	}
+	if err := b.kill(ctx, Submission{Tag: "bulkload-1", Application: application}); err != nil || b.manager.killed != 2 {
+		t.Errorf("%v, asked for %d times", err, b.manager.killed)
+	}
+}
+
 // TestTrustStore checks that YARN's web servers with TLS are asked with the trust store of ssl-client.xml, and that a store that cannot be read matters to
 // them only.
 func TestTrustStore(t *testing.T) {
