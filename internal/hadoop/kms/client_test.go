@@ -209,6 +209,10 @@ func TestKerberos(t *testing.T) {
 	if n := made.Load(); n != 2 {
 		t.Errorf("%d logins once the cookie had ended", n)
 	}
+	c = client(t, Options{Kerberos: fakeProof{"HTTP/localhost", &made}, Servers: []string{strings.Replace(s.URL, u.Hostname(), "LocalHost", 1) + "/kms"}})
+	if ask(4); made.Load() != 3 {
+		t.Error("no login at a KMS whose name has capitals, which MIT's KDC does not know")
+	}
 	c = client(t, Options{Kerberos: fakeProof{"HTTP/elsewhere", &made}}, s)
 	if _, err := c.DataKey(t.Context(), sample); !errors.Is(err, ErrLogin) {
 		t.Errorf("a KMS that the KDC does not know: %v", err)

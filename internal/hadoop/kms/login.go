@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"bulkload/internal/hadoop/hadooprpc"
 	"bulkload/pkg/kerberos"
@@ -18,7 +19,7 @@ func (c *Client) logIn(u *url.URL, r *http.Request) error {
 	case c.options.Token != nil:
 		r.Header.Set("X-Hadoop-Delegation-Token", base64.RawURLEncoding.EncodeToString(hadooprpc.AppendWritable(nil, c.options.Token)))
 	case c.options.Kerberos != nil:
-		_, token, err := c.options.Kerberos.Initiate(r.Context(), "HTTP/"+u.Hostname(), "")
+		_, token, err := c.options.Kerberos.Initiate(r.Context(), "HTTP/"+strings.ToLower(u.Hostname()), "") // KerberosUtil.getServicePrincipal
 		if errors.Is(err, kerberos.ErrUnknownService) {
 			err = errors.Join(ErrLogin, err)
 		}

@@ -147,13 +147,14 @@ func (c *Client) ask(ctx context.Context, base string, r request) (answer, error
 	if err != nil {
 		return a, err
 	}
-	_, token, err := c.options.Kerberos.Initiate(ctx, "HTTP/"+u.Hostname(), "")
+	service := "HTTP/" + strings.ToLower(u.Hostname()) // KerberosUtil.getServicePrincipal
+	_, token, err := c.options.Kerberos.Initiate(ctx, service, "")
 	if err != nil {
 		return a, &Error{URL: address, Err: errors.Join(ErrDenied, err)}
 	}
 	a, wanted, err = c.send(ctx, address, query, r, base64.StdEncoding.EncodeToString(kerberos.NegTokenInit(token)))
 	if err == nil && wanted {
-		return a, &Error{URL: address, Status: a.status, Why: "it does not accept the ticket for HTTP/" + u.Hostname(), Err: ErrDenied}
+		return a, &Error{URL: address, Status: a.status, Why: "it does not accept the ticket for " + service, Err: ErrDenied}
 	}
 	return a, err
 }

@@ -266,6 +266,23 @@ func TestNegotiate(t *testing.T) {
 	}
 }
 
+// TestServiceOfCapitals checks that the service's host is in lower case, as in Hadoop's KerberosUtil.getServicePrincipal: MIT's KDC knows no other.
+func TestServiceOfCapitals(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "" {
+			w.Header().Set("WWW-Authenticate", "Negotiate")
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		io.WriteString(w, `{"app":`+appJSON+`}`)
+	}))
+	defer s.Close()
+	c := client(t, Options{Addresses: Addresses{ResourceManagers: []string{strings.Replace(s.URL, "127.0.0.1", "LocalHost", 1)}}, Kerberos: fakeProof{"HTTP/localhost"}})
+	if _, err := c.Application(t.Context(), app); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestWantsKerberos(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("WWW-Authenticate", "Negotiate")
