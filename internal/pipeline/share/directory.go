@@ -40,8 +40,21 @@ type found struct {
 
 var shareFile = regexp.MustCompile(`^share-([0-9]{5})-of-([0-9]{5})\.([0-9]{1,9})\.([A-Z2-7]{10})\.json$`)
 
-// list finds the complete shares. It returns an error for a description that cannot be read, or that belongs to another plan.
-func (d directory) list(ctx context.Context, p *Plan) (attempts, error) {
+// maxListings limits how often a directory is listed while descriptions disappear from it.
+const maxListings = 10
+
+// list finds the complete shares. It returns an error for a description that cannot be read, or that belongs to another plan. An attempt that
+// supersedes another may remove a description after the listing: then its own may be missing there, and the directory is listed again.
+func (d directory) list(ctx context.Context, p *Plan) (a attempts, err error) {
+	for range maxListings {
+		if a, err = d.listOnce(ctx, p); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return a, err
+}
+
+func (d directory) listOnce(ctx context.Context, p *Plan) (attempts, error) {
 	entries, err := d.fs.ReadDir(ctx, d.dir)
 	if err != nil {
 		return nil, fail.With(fail.Input, fmt.Errorf("shares: %w", err))
