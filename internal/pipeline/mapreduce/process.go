@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path"
@@ -102,7 +103,7 @@ func (p Process) run(ctx context.Context, isMap bool, do func(*task, context.Con
 	return errors.Join(err, writeVerdict(ctx, t.fs, l.Path, t.Attempt, err))
 }
 
-// open reads the configuration of the submitted job.
+// open reads the configuration of the submitted job, and the node's ssl-client.xml, which a job's configuration does not have.
 func (t *task) open() (err error) {
 	conf := &hdfsio.Conf{Env: func(name string) (string, bool) {
 		if name == "HADOOP_USER_NAME" && t.User != "" {
@@ -112,6 +113,12 @@ func (t *task) open() (err error) {
 	}}
 	if err := conf.ReadFile(filepath.Join(t.Dir, streaming.JobFile)); err != nil {
 		return fail.With(fail.Config, err)
+	}
+	if dir, _ := t.Process.Env("HADOOP_CONF_DIR"); dir != "" { // NodeManagers pass it
+		err := conf.ReadFile(filepath.Join(dir, "ssl-client.xml"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Log.Warn("the system's certificates are used for a KMS with TLS", "error", err)
+		}
 	}
 	t.env = &cluster.Env{Conf: conf, Log: t.Log}
 	if conf.Kerberos(hdfsio.HadoopAuthentication) {
