@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"time"
@@ -42,11 +43,16 @@ type PartRead struct {
 	RowSum      manifest.RowSum `json:"row_sum,omitzero"`       // of packed rows that are not rejected
 
 	Expect *expectation.Counts `json:"expect,omitempty"`
+
+	// KeyFamilies has, for new keys of rows, the family of each column that the key names without one, if a row of the part has it. Nil: the key
+	// names none, or an earlier version has read the part.
+	KeyFamilies map[string]string `json:"key_families,omitzero"`
 }
 
 // Agrees reports whether two attempts at a part have read the same records with the same outcome; the caller compares the regions.
 func (p *PartRead) Agrees(o *PartRead) bool {
-	return p.Records == o.Records && p.Rejected == o.Rejected && p.Filtered == o.Filtered && slices.Equal(p.FilteredOwn, o.FilteredOwn) && p.RowSum == o.RowSum && p.Expect.Same(o.Expect) && slices.Equal(p.Sums, o.Sums)
+	return p.Records == o.Records && p.Rejected == o.Rejected && p.Filtered == o.Filtered && slices.Equal(p.FilteredOwn, o.FilteredOwn) && p.RowSum == o.RowSum && p.Expect.Same(o.Expect) && slices.Equal(p.Sums, o.Sums) &&
+		(p.KeyFamilies == nil || o.KeyFamilies == nil || maps.Equal(p.KeyFamilies, o.KeyFamilies))
 }
 
 // PartRegion holds the counts of a part's rows in a region.

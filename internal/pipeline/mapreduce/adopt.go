@@ -71,7 +71,7 @@ func parts(maps []*MapDone) (all []*build.PartRead) {
 
 // judge returns an error if the input that all maps have read must not be built.
 func judge(maps []*MapDone, p *share.Plan) error {
-	return build.Judge(parts(maps), p.Job)
+	return p.Judge(parts(maps))
 }
 
 // Adopt takes over the complete output of a job: it compares the output of the reduces with the input of the maps, renames the HFiles to their names

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/share"
 	"bulkload/internal/test/jobtest"
 	"bulkload/pkg/hdfsio"
@@ -64,5 +66,33 @@ func TestAttemptsOfAMap(t *testing.T) {
 	_, err = readMaps(t.Context(), hdfsio.Local{}, p.dir, p.work)
 	if fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "have read other rows") {
 		t.Errorf("attempts that differ: %v", err)
+	}
+}
+
+// TestFamiliesOfMaps checks that maps that have a column of the new key in different families end the job, and that maps of an earlier version,
+// which did not record the family, do too.
+func TestFamiliesOfMaps(t *testing.T) {
+	p := &share.Plan{NewKeys: &share.NewKeys{Key: "salt(id, 32) + id"}, Families: []spec.Family{{Name: "f"}, {Name: "g"}}}
+	read := func(families map[string]string) *MapDone {
+		return &MapDone{PartRead: build.PartRead{Records: 1, KeyFamilies: families}}
+	}
+	f, g := map[string]string{"id": "f"}, map[string]string{"id": "g"}
+	for _, c := range []struct {
+		maps []*MapDone
+		kind fail.Kind
+		want string
+	}{
+		{[]*MapDone{read(f), read(map[string]string{}), read(f)}, 0, ""},
+		{[]*MapDone{read(f), read(map[string]string{}), read(g)}, fail.Config, "id is in the families f and g"},
+		{[]*MapDone{read(f), read(nil)}, fail.Check, "not recorded the family of column id"},
+		{[]*MapDone{read(f), read(nil), read(g)}, fail.Config, "id is in the families f and g"},
+		{[]*MapDone{read(nil), {PartRead: build.PartRead{}}}, 0, ""},
+	} {
+		if err := judge(c.maps, p); c.want == "" && err != nil || c.want != "" && (fail.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%v: %v", c.want, err)
+		}
+	}
+	if none := read(nil); !none.agrees(read(f)) || read(f).agrees(read(g)) || !read(f).agrees(read(f)) {
+		t.Error("attempts with other families")
 	}
 }

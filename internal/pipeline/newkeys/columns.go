@@ -132,6 +132,11 @@ func (m *keyMaker) begin() { clear(m.found) }
 // errAmbiguous reports a qualifier that is in two families.
 var errAmbiguous = errors.New("ambiguous column")
 
+// ambiguous returns the error for a column that is in the families a and b.
+func (k *keyColumns) ambiguous(name, a, b string) error {
+	return fail.Errorf(fail.Config, "key %s: %w: %s is in the families %s and %s: write `%s:%s` or `%s:%s`, with the back quotes", k.expr, errAmbiguous, name, a, b, a, name, b, name)
+}
+
 // cell processes the next cell of the row: the first cell of a column is its newest.
 func (m *keyMaker) cell(family int, qualifier, value []byte) error {
 	for i, c := range m.of.columns {
@@ -140,9 +145,7 @@ func (m *keyMaker) cell(family int, qualifier, value []byte) error {
 		}
 		if c.family < 0 && c.seen.Load() != int32(family)+1 && !c.seen.CompareAndSwap(0, int32(family)+1) {
 			if other := int(c.seen.Load()) - 1; other != family {
-				a, b := m.of.families[min(other, family)].Name, m.of.families[max(other, family)].Name
-				return fail.Errorf(fail.Config, "key %s: %w: %s is in the families %s and %s: write `%s:%s` or `%s:%s`, with the back quotes",
-					m.of.expr, errAmbiguous, c.name, a, b, a, c.name, b, c.name)
+				return m.of.ambiguous(c.name, m.of.families[min(other, family)].Name, m.of.families[max(other, family)].Name)
 			}
 		}
 		if m.found[i] {

@@ -28,14 +28,19 @@ func (p *Plan) parts(s *snapshot.Snapshot) []part {
 }
 
 // ReadPart reads a part of the rows and passes the sorted rows of each region to the sink: [build.MergeParts] makes the same files from
-// all parts as [Build] does. A budget of bad rows that is a share is left to the caller, who knows the other parts.
+// all parts as [Build] does, if [OneFamily] permits it. A budget of bad rows that is a share is left to the caller, who knows the other parts.
 func ReadPart(ctx context.Context, s *snapshot.Snapshot, p *Plan, which build.Part, sink build.Sink, c chunk.Options, o Options) (*build.PartRead, error) {
 	r, err := newReader(s, p, o)
 	if err != nil {
 		return nil, err
 	}
 	r.from, r.end, r.reject, r.options.Budget.Part = which.From, which.To, &rejectFile{path: o.RejectFile}, true
-	return build.ReadPackedPart(ctx, p.Build(s), r, r.room.sort, sink, c, r.options.Options)
+	read, err := build.ReadPackedPart(ctx, p.Build(s), r, r.room.sort, sink, c, r.options.Options)
+	if err != nil {
+		return nil, err
+	}
+	read.KeyFamilies = r.keys.keyFamilies()
+	return read, nil
 }
 
 // columnRows is the number of rows that [Columns] reads of a region, and columnRegions the maximum number of regions.

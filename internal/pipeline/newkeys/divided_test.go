@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"path"
 	"slices"
+	"strings"
 	"testing"
 
 	"bulkload/internal/hbase/snapshot"
@@ -20,6 +21,7 @@ import (
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testsnapshot"
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition/extsort"
 )
 
@@ -61,6 +63,9 @@ func (l *lab) buildBy(n int, s *snapshot.Snapshot, p *Plan, dir string) (*manife
 		f, err := chunk.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()), p.Ranges.Len(), "part")
 		testcheck.Must(l.t, err)
 		runs, read = append(runs, build.PartRun{Name: fmt.Sprint("part ", i), File: f, Read: one}), append(read, one)
+	}
+	if err := OneFamily(p.Key, p.OldKey, p.Families, read); err != nil {
+		return nil, err
 	}
 	testcheck.Must(l.t, l.FS.MkdirAll(context.Background(), dir, 0o755))
 	out := build.Output{FS: l.FS, Dir: dir, Shared: true}
@@ -107,6 +112,31 @@ func TestDivided(t *testing.T) {
 						t.Errorf("seed %d, key %s, %d parts: %s is another file", seed, spec, n, f.Name)
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestDividedColumnNames checks that a column of the new key, or of the old one, in another family in each part is refused as by one process.
+func TestDividedColumnNames(t *testing.T) {
+	put := testsnapshot.Put
+	l := newLab(t, []string{"m"}, "f", "g", "h")
+	l.load(put("a-1", "h", "id", 1, "1"), put("a-1", "f", "ok", 1, "2"), put("z-3", "g", "id", 1, "3"), put("z-3", "f", "ok", 1, "4"))
+	s := l.open()
+	old, err := keygen.Parse("x + '-' + id")
+	testcheck.Must(t, err)
+	for _, c := range []struct {
+		key  string
+		old  keygen.Expr
+		want string
+	}{{"ok", nil, ""}, {"id + ok", nil, "ambiguous column: id is in the families g and h"}, {"x", old, ""}, {"`g:id` + `$row`", nil, "it has no column g:id"}} {
+		p := l.divided(s, l.plan(c.key), 1)
+		p.OldKey = c.old
+		_, _, want := l.build(s, p, Options{})
+		for _, n := range []int{1, 2} {
+			_, err := l.buildBy(n, s, p, fmt.Sprint("/names-", c.key, n))
+			if fail.KindOf(err) != fail.KindOf(want) || !strings.Contains(fmt.Sprint(err), c.want) || (err == nil) != (want == nil) || (c.want == "") != (err == nil) {
+				t.Errorf("key %s, %d parts: %v, want %v", c.key, n, err, want)
 			}
 		}
 	}

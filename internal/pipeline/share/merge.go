@@ -103,7 +103,7 @@ func (m *merge) findShares(ctx context.Context, dir string) error {
 	}
 	m.rows = sums.Sum
 	m.work.Events.Records(build.CountsOf(m.parts()))
-	if err := build.Judge(m.parts(), m.plan.Job); err != nil {
+	if err := m.plan.Judge(m.parts()); err != nil {
 		return err
 	}
 	build.WarnLacking(m.parts(), m.work.Events)

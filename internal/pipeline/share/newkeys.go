@@ -90,10 +90,7 @@ func (p *Plan) newKeys(ctx context.Context, shape build.Shape) (*newkeys.Plan, *
 	j, err := p.Job.Resolve()
 	k.Duplicates = j.Policy()
 	if err == nil {
-		k.Key, err = keygen.Parse(p.NewKeys.Key)
-	}
-	if err == nil && p.NewKeys.OldKey != "" {
-		k.OldKey, err = keygen.Parse(p.NewKeys.OldKey)
+		k.Key, k.OldKey, err = p.NewKeys.specs()
 	}
 	if err == nil {
 		k.Ranges, err = partition.New(shape.Splits)
@@ -102,6 +99,28 @@ func (p *Plan) newKeys(ctx context.Context, shape build.Shape) (*newkeys.Plan, *
 		return nil, nil, fail.With(fail.Config, err)
 	}
 	return k, k.Build(s), nil
+}
+
+// specs returns the specs of the new keys and of the old ones, nil without one.
+func (n *NewKeys) specs() (key, old keygen.Expr, err error) {
+	if key, err = keygen.Parse(n.Key); err == nil && n.OldKey != "" {
+		old, err = keygen.Parse(n.OldKey)
+	}
+	return key, old, fail.With(fail.Config, err)
+}
+
+// Judge returns an error if the input that all parts have read must not be built.
+func (p *Plan) Judge(parts []*build.PartRead) error {
+	if p.NewKeys != nil {
+		key, old, err := p.NewKeys.specs()
+		if err == nil {
+			err = newkeys.OneFamily(key, old, p.Families, parts)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return build.Judge(parts, p.Job)
 }
 
 // Read is pass 1 on a part of the open input.

@@ -6,12 +6,14 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/choice"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
@@ -35,41 +37,20 @@ func TestNewKeys(t *testing.T) {
 	}{{rows: 0}, {rows: 1}, {rows: 2000}, {2000, some}} {
 		rows := c.rows
 		t.Run(fmt.Sprintf("%d rows of %d ranges", rows, len(c.choice.Ranges)), func(t *testing.T) {
-			l := testsnapshot.New(t, testsnapshot.Options{FS: hdfsio.Local{}, Root: t.TempDir(), Table: "n:old", Snapshot: "s", Families: []string{"f", "g"}, Splits: []string{"c", "m", "x"}})
 			var cells []hfile.Cell
 			for i := range rows {
 				row := fmt.Sprintf("%c%05d-%d", 'd'+i%17, i, i*7)
 				cells = append(cells, testsnapshot.Put(row, "f", "q", 1, fmt.Sprint(i)), testsnapshot.Put(row, "g", fmt.Sprint("q", i%300), 2, "v"))
 			}
-			if rows > 0 {
-				l.Load(1, cells...)
-			}
-			l.Save()
-			env := &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}
-			env.Conf.Set("hbase.rootdir", "file://"+l.Root, "test")
-			snap, err := snapshot.Open(t.Context(), l.FS, l.Root, "s")
-			testcheck.Must(t, err)
-			key, err := keygen.Parse("n + a")
-			testcheck.Must(t, err)
-			old, err := keygen.Parse("a + '-' + n")
-			testcheck.Must(t, err)
-			ranges, err := partition.New([][]byte{[]byte("3"), []byte("8")})
-			testcheck.Must(t, err)
-			one := &newkeys.Plan{Table: "n:new", Key: key, OldKey: old, Ranges: ranges, Now: time.UnixMilli(5000), Choice: c.choice}
-			for _, f := range []string{"f", "g"} {
-				one.Families = append(one.Families, spec.Family{Name: f, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow, BlockSize: 4096})
-			}
+			env, snap := oldTable(t, cells)
+			one := newPlan(t, "n + a", "a + '-' + n")
+			one.Choice = c.choice
 			dir := t.TempDir()
 			want, err := newkeys.Build(t.Context(), snap, one, build.Output{FS: hdfsio.Local{}, Dir: filepath.Join(dir, "one")}, newkeys.Options{}, nil)
 			testcheck.Must(t, err)
 
-			_, err = tablesource.Mount(t.Context(), env, []string{"snapshot:s"}, tablesource.ByFiles, c.choice, nil)
-			testcheck.Must(t, err)
+			p := writePlan(t, env, snap, one, dir)
 			staging := filepath.Join(dir, "staging")
-			p, err := MakeRekey(t.Context(), env, spec.Spec{Inputs: []string{"snapshot:s"}}, snap, one, staging, build.WorkOptions{})
-			testcheck.Must(t, err)
-			_, err = p.Write(t.Context(), env, filepath.Join(dir, "plan"), false)
-			testcheck.Must(t, err)
 			for k := 1; k <= 2; k++ {
 				_, err := Build(t.Context(), env, read(t, env, dir), Fraction{k, 2}, filepath.Join(dir, "rows"), build.WorkOptions{})
 				testcheck.Must(t, err)
@@ -92,6 +73,95 @@ func TestNewKeys(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNewKeysOfTwoFamilies checks that a merge refuses shares that have taken a column of the key from different families, as one process does,
+// and shares of earlier versions, whose descriptions do not have the family, unless their rows are the only ones.
+func TestNewKeysOfTwoFamilies(t *testing.T) {
+	put := testsnapshot.Put
+	same := []hfile.Cell{put("a", "f", "id", 1, "1"), put("z", "f", "id", 1, "3")}
+	for name, c := range map[string]struct {
+		cells  []hfile.Cell
+		change func(s *Share)
+		kind   fail.Kind
+		want   string
+	}{
+		"two families":     {cells: []hfile.Cell{put("a", "f", "id", 1, "1"), put("z", "g", "id", 1, "3")}, kind: fail.Config, want: "id is in the families f and g: write `f:id` or `g:id`"},
+		"one family":       {cells: same},
+		"one share has it": {cells: []hfile.Cell{put("a", "f", "id", 1, "1"), put("z", "g", "other", 1, "3")}},
+		"both lack it":     {cells: []hfile.Cell{put("a", "f", "other", 1, "1"), put("z", "g", "other", 1, "3")}},
+		"unknown":          {cells: same, change: func(s *Share) { s.KeyFamilies = nil }, kind: fail.Check, want: "the family of column id"},
+		"unknown, alone":   {cells: same[:1], change: func(s *Share) { s.KeyFamilies = nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env, snap := oldTable(t, c.cells)
+			dir := t.TempDir()
+			writePlan(t, env, snap, newPlan(t, "orempty(id) + `$row`", ""), dir)
+			rows := filepath.Join(dir, "rows")
+			for k := 1; k <= 2; k++ {
+				s, err := Build(t.Context(), env, read(t, env, dir), Fraction{k, 2}, rows, build.WorkOptions{})
+				testcheck.Must(t, err)
+				if c.change == nil {
+					continue
+				}
+				c.change(s)
+				b, err := Seal(s, &s.Checksum)
+				testcheck.Must(t, err)
+				testcheck.Must(t, os.WriteFile(filepath.Join(rows, s.file), b, 0o600))
+			}
+			_, err := Merge(t.Context(), env, read(t, env, dir), rows, filepath.Join(dir, "staging"), Fraction{1, 1}, build.WorkOptions{})
+			if c.want == "" {
+				testcheck.Must(t, err)
+			} else if fail.KindOf(err) != c.kind || !strings.Contains(fmt.Sprint(err), c.want) {
+				t.Errorf("%v: %v, want %v: %s", fail.KindOf(err), err, c.kind, c.want)
+			}
+		})
+	}
+}
+
+// oldTable takes snapshot s of table n:old with these cells.
+func oldTable(t *testing.T, cells []hfile.Cell) (*cluster.Env, *snapshot.Snapshot) {
+	t.Helper()
+	l := testsnapshot.New(t, testsnapshot.Options{FS: hdfsio.Local{}, Root: t.TempDir(), Table: "n:old", Snapshot: "s", Families: []string{"f", "g"}, Splits: []string{"c", "m", "x"}})
+	if len(cells) > 0 {
+		l.Load(1, cells...)
+	}
+	l.Save()
+	env := &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}
+	env.Conf.Set("hbase.rootdir", "file://"+l.Root, "test")
+	snap, err := snapshot.Open(t.Context(), l.FS, l.Root, "s")
+	testcheck.Must(t, err)
+	return env, snap
+}
+
+// newPlan returns a plan for one process.
+func newPlan(t *testing.T, key, old string) *newkeys.Plan {
+	t.Helper()
+	ranges, err := partition.New([][]byte{[]byte("3"), []byte("8")})
+	testcheck.Must(t, err)
+	p := &newkeys.Plan{Table: "n:new", Ranges: ranges, Now: time.UnixMilli(5000)}
+	p.Key, err = keygen.Parse(key)
+	testcheck.Must(t, err)
+	if old != "" {
+		p.OldKey, err = keygen.Parse(old)
+		testcheck.Must(t, err)
+	}
+	for _, f := range []string{"f", "g"} {
+		p.Families = append(p.Families, spec.Family{Name: f, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow, BlockSize: 4096})
+	}
+	return p
+}
+
+// writePlan writes the plan for shares into a directory; merges write below it too.
+func writePlan(t *testing.T, env *cluster.Env, snap *snapshot.Snapshot, one *newkeys.Plan, dir string) *Plan {
+	t.Helper()
+	_, err := tablesource.Mount(t.Context(), env, []string{"snapshot:s"}, tablesource.ByFiles, one.Choice, nil)
+	testcheck.Must(t, err)
+	p, err := MakeRekey(t.Context(), env, spec.Spec{Inputs: []string{"snapshot:s"}}, snap, one, filepath.Join(dir, "staging"), build.WorkOptions{})
+	testcheck.Must(t, err)
+	_, err = p.Write(t.Context(), env, filepath.Join(dir, "plan"), false)
+	testcheck.Must(t, err)
+	return p
 }
 
 // read reads a plan as another process does.
