@@ -197,11 +197,38 @@ func TestShares(t *testing.T) {
 	}
 }
 
+// TestSharesOfWideNumbers checks that the zeros before a hash do not change the shares, also if the text has more digits than an int64.
+func TestSharesOfWideNumbers(t *testing.T) {
+	for _, width := range []int{10, 11, 18, 19, 20, 64, 65, 3000} {
+		format := fmt.Sprintf("%%0%dd", width)
+		splits := [][]byte{fmt.Appendf(nil, format, 1<<30), fmt.Appendf(nil, format, 1<<31)}
+		for _, spec := range []string{"pad(crc32(a), %d)", "upper(pad(crc32(a), %d)) + id", "pad(abs(mod(crc32(a), 2147483647)), %d)"} {
+			spec = fmt.Sprintf(spec, width)
+			want := []float64{.25, .25, .5}
+			if strings.Contains(spec, "mod") {
+				want = []float64{.5, .5, 0}
+			}
+			r := checked(t, spec, CheckOptions{Splits: splits})
+			if r.Min < width || r.Shares == nil {
+				t.Errorf("%s: %+v", spec, r)
+			}
+			for i, share := range r.Shares {
+				if math.Abs(share-want[i]) > 1e-8 {
+					t.Errorf("%s: shares %v, want %v", spec, r.Shares, want)
+				}
+			}
+		}
+		if _, err := key(t, fmt.Sprintf("md5hex(pad(crc32(a), %d))", width), 1, map[string]string{"a": "x"}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestSharesOfKeys compares the predicted shares with those of real keys.
 func TestSharesOfKeys(t *testing.T) {
 	const rows = 20000
 	specs := []string{"javasalt(a, 100) + md5raw(a)", "salt(a, 50) + md5hex(a)", "md5hex(a)", "md5raw(a)", "md5shift(a)", "spread(a, 37) + sha1hex(a)", "bytesalt(a, 200) + md5raw(a)",
-		"upper(substr(sha256hex(a), 3, 5))", "crc32hex(a)", "murmur3raw(a)", "pad(mod(crc32(a), 777), 4)"}
+		"upper(substr(sha256hex(a), 3, 5))", "crc32hex(a)", "murmur3raw(a)", "pad(mod(crc32(a), 777), 4)", "pad(crc32(a), 70)", "substr(pad(crc32(a), 25), 0, 8) + md5hex(a)", "substr(pad(mod(crc32(a), 8), 5), 2)"}
 	keys := map[string][][]byte{}
 	for _, spec := range specs {
 		p, _ := program(t, example{spec: spec})

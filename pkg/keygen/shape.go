@@ -88,9 +88,15 @@ func (s symbol) leadingSymbols() Alphabet {
 	return setOf(s.symbols[:min((s.n-1)/unit+1, int64(len(s.symbols)))])
 }
 
-// spreadOver returns the shape of a number spread evenly over 0..n−1 in decimal.
+// spreadOver returns the shape of a number spread evenly over 0..n−1 in decimal. Zeros beyond the digits of n−1 are constant bytes, so that
+// powers of the base stay within 64 bits whatever the width.
 func spreadOver(n int64, width int) shape {
-	s := shape{min: width, max: width, set: decimalDigits(), lead: []symbol{{n, width, decimalSymbols}}, whole: true}
+	s := shape{min: width, max: width, set: decimalDigits(), whole: true}
+	digits := decimals(n - 1)
+	for range width - digits {
+		s.lead = append(s.lead, symbol{1, 1, decimalSymbols[:1]})
+	}
+	s.lead = append(s.lead, symbol{n, digits, decimalSymbols})
 	if width == 1 {
 		s.set = setOf(decimalSymbols[:n])
 	}
