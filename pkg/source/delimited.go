@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"bulkload/internal/formats/charset"
@@ -294,34 +293,6 @@ func (f *inputFile) decoder() delimited.Charset {
 
 // sequential reports whether a file can be read only from its beginning.
 func (f *inputFile) sequential() bool { return f.compression != "" || f.transcoded }
-
-// noHeader rejects a text whose first record would be a row of names, and checks whether the last columns are newer than the file.
-func (f *inputFile) noHeader(data []byte, last bool, o *Options) error {
-	names, _, bad := delimited.New(f.dialect, 1, f.decoder()).First(data, last)
-	if bad == nil && len(o.Columns) > 1 && sniff.Alike(names, o.Columns) {
-		return setting.Errorf("%s: its first record is the names of the columns, and it has no header (%s yes, or match for files of both kinds)", f.Path, setting.Header)
-	}
-	if bad == nil {
-		f.shorten(len(names), o)
-	}
-	return nil
-}
-
-// shorten removes the last columns of a file whose first record has fewer values, if missing columns are NULL: so it is for Hive text older
-// than its table's last columns. All records of the file must have the same number. A single value does not count, as it can be a whole line
-// with another separator.
-func (f *inputFile) shorten(found int, o *Options) {
-	hive := o.Missing == "" && (f.dialect.Name == dialect.Hive || f.dialect.Name == dialect.HiveEscaped)
-	if found < 2 || !hive && o.Missing != MissingNull {
-		return
-	}
-	columns := slices.DeleteFunc(slices.Clone(o.Columns), func(name string) bool {
-		return constantAt(f.Partitions, name) >= 0
-	})
-	if f.short = found < len(columns); f.short {
-		f.columns = columns[:found]
-	}
-}
 
 // excelSep reads the separator from a line such as sep=; at the beginning of text for Excel, and returns the line's length.
 func (f *inputFile) excelSep(data []byte) int {

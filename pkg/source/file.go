@@ -42,6 +42,7 @@ type inputFile struct {
 	first       bool             // of all files
 	headed      bool             // text: its first record was its header
 	blank       bool             // text: it has no records
+	values      int              // text without a header: the values of its first record; 0 if that is not known
 	short       bool             // text without a header: its records have the first columns only
 	charset     *charset.Charset // of text; nil: bytes are used unchanged
 	transcoded  bool             // the text is decoded as a whole

@@ -61,6 +61,9 @@ func (in *Input) schema() error {
 		if err := f.content.offer(in.columns, first, &in.opts); err != nil {
 			return fmt.Errorf("%s: %w", f.Path, err)
 		}
+		if err := in.headless(f); err != nil {
+			return err
+		}
 		if f.columns == nil && !f.unnamed() {
 			f.columns = in.columns // a file without anything
 		}

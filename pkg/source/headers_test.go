@@ -1,0 +1,97 @@
+package source
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"bulkload/pkg/source/dialect"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A headerCase is an input of several files, and the expected rows, or a part of the error.
+type headerCase struct {
+	name  string
+	o     Options
+	d     *dialect.Dialect
+	files []string // a:text is in directory a
+	want  []string // - is NULL, ! a bad record
+	err   string
+}
+
+func (tt *headerCase) run(t *testing.T) {
+	files, inputs := map[string]string{}, []string{}
+	for i, text := range tt.files {
+		name := fmt.Sprintf("part-%d.txt", i)
+		if dir, rest, ok := strings.Cut(text, ":"); ok {
+			name, text = dir+"/"+name, rest
+		}
+		files[name] = text
+		inputs = append(inputs, name)
+	}
+	dir := tree(t, files)
+	for i := range inputs {
+		inputs[i] = dir + "/" + inputs[i]
+	}
+	for _, size := range []int64{0, 1, 5} {
+		o := tt.o
+		o.SplitSize, o.Dialect = size, tt.d
+		var got []string
+		if tt.err == "" {
+			o.Reject = func(e RowError) error {
+				got = append(got, "!"+strings.Join(strings.Fields(e.Reason)[:2], " "))
+				return nil
+			}
+		}
+		in, err := Open(t.Context(), disk, inputs, o)
+		if err == nil {
+			err = showRows(t, in, &got)
+		}
+		if tt.err != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("splits of %d: %v, error %v, want %s", size, got, err, tt.err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+			t.Errorf("splits of %d (-want +got):\n%s%v", size, diff, err)
+		}
+	}
+}
+
+// withHeader returns a dialect with another header.
+func withHeader(t *testing.T, name string, h dialect.Header) *dialect.Dialect {
+	return dialectOf(t, name, func(d *dialect.Dialect) { d.Header = h })
+}
+
+// TestHeaderOfTheFirstFile checks that the header of the first file names the columns of all files, in its order.
+func TestHeaderOfTheFirstFile(t *testing.T) {
+	d := withHeader(t, dialect.CSV, dialect.HeaderFirst)
+	hive := withHeader(t, dialect.Hive, dialect.HeaderFirst)
+	iab := []string{"id", "a", "b"}
+	for _, tt := range []headerCase{
+		{name: "another order", o: Options{Columns: iab}, files: []string{"id,b,a\n1,b1,a1\n", "2,b2,a2\n"}, want: []string{"1/a1/b1", "2/a2/b2"}},
+		{name: "the same order", o: Options{Columns: iab}, files: []string{"id,a,b\n1,a1,b1\n", "2,a2,b2\n"}, want: []string{"1/a1/b1", "2/a2/b2"}},
+		{name: "no given columns", files: []string{"id,b,a\n1,b1,a1\n", "2,b2,a2\n"}, want: []string{"1/b1/a1", "2/b2/a2"}},
+		{name: "others ignored", o: Options{Columns: []string{"id", "a"}, Extra: ExtraIgnore}, files: []string{"id,x,a\n1,x1,a1\n", "2,x2,a2\n"}, want: []string{"1/a1", "2/a2"}},
+		{name: "others ignored, one missing", o: Options{Columns: []string{"id", "a"}, Extra: ExtraIgnore, Missing: MissingNull}, files: []string{"id,x\n1,x1\n", "2,x2\n"}, want: []string{"1/-", "2/-"}},
+		{name: "one missing", o: Options{Columns: iab, Missing: MissingNull}, files: []string{"id,b\n1,b1\n", "2,b2\n"}, want: []string{"1/-/b1", "2/-/b2"}},
+		{name: "the last ones missing", o: Options{Columns: iab, Missing: MissingNull}, files: []string{"id,b,a\n1,b1,a1\n", "2,b2\n"}, want: []string{"1/a1/b1", "2/-/b2"}},
+		{name: "the last ones missing, names of the header", o: Options{Missing: MissingNull}, files: []string{"id,b,a\n1,b1,a1\n", "2,b2\n"}, want: []string{"1/b1/a1", "2/b2/-"}},
+		{name: "the last ones missing, Hive", d: hive, o: Options{Columns: iab}, files: []string{"id\x01b\x01a\n1\x01b1\x01a1\n", "2\x01b2\n"}, want: []string{"1/a1/b1", "2/-/b2"}},
+		{name: "partitions", o: Options{Columns: []string{"dt", "id", "a", "b"}}, files: []string{"dt=1:id,b,a\n1,b1,a1\n", "dt=2:2,b2,a2\n"}, want: []string{"1/1/a1/b1", "2/2/a2/b2"}},
+		{name: "partitions, names of the header", files: []string{"dt=1:id,b\n1,b1\n", "dt=2:2,b2\n"}, want: []string{"1/b1/1", "2/b2/2"}},
+		{name: "a column of the header in a path", o: Options{Columns: []string{"id", "a", "dt"}}, files: []string{"id,dt,a\n1,0,a1\n", "dt=2:2,a2\n"}, want: []string{"1/a1/0", "2/a2/2"}},
+		{name: "too few", o: Options{Columns: iab}, files: []string{"id,b,a\n1,b1,a1\n", "2,b2\n"}, want: []string{"1/a1/b1", "!2 columns"}},
+		{name: "repeated header", o: Options{Columns: iab}, files: []string{"id,b,a\n1,b1,a1\n", "id,b,a\n2,b2,a2\n"}, want: []string{"1/a1/b1", "!it repeats", "2/a2/b2"}},
+		{name: "a blank file", o: Options{Columns: iab}, files: []string{"id,b,a\n1,b1,a1\n", "\n", "2,b2,a2\n"}, want: []string{"1/a1/b1", "2/a2/b2"}},
+		{name: "a blank first file", o: Options{Columns: iab}, files: []string{"\n", "2,a2,b2\n"}, err: "part-0.txt has no header"},
+		{name: "blank files only", o: Options{Columns: iab}, files: []string{"\n", "\n"}},
+	} {
+		if tt.d == nil {
+			tt.d = d
+		}
+		t.Run(tt.name, tt.run)
+	}
+}
