@@ -253,7 +253,8 @@ func (f *inputFile) firstRecord(data []byte, last bool, o *Options) (bool, error
 	if names == nil {
 		return false, nil
 	}
-	if h == dialect.HeaderMatch && !sniff.Alike(names, o.Columns) {
+	if h == dialect.HeaderMatch && !f.matches(names, o) {
+		f.values = len(names)
 		return true, nil
 	}
 	if err := f.named(names, data, at, at+next, f.dialect.RecordSep); err != nil {

@@ -84,7 +84,8 @@ func TestHeaderOfTheFirstFile(t *testing.T) {
 		{name: "partitions, names of the header", files: []string{"dt=1:id,b\n1,b1\n", "dt=2:2,b2\n"}, want: []string{"1/b1/1", "2/b2/2"}},
 		{name: "a column of the header in a path", o: Options{Columns: []string{"id", "a", "dt"}}, files: []string{"id,dt,a\n1,0,a1\n", "dt=2:2,a2\n"}, want: []string{"1/a1/0", "2/a2/2"}},
 		{name: "too few", o: Options{Columns: iab}, files: []string{"id,b,a\n1,b1,a1\n", "2,b2\n"}, want: []string{"1/a1/b1", "!2 columns"}},
-		{name: "repeated header", o: Options{Columns: iab}, files: []string{"id,b,a\n1,b1,a1\n", "id,b,a\n2,b2,a2\n"}, want: []string{"1/a1/b1", "!it repeats", "2/a2/b2"}},
+		{name: "repeated header", o: Options{Columns: iab}, files: []string{"id,b,a\n1,b1,a1\n", "id,b,a\n2,b2,a2\n"}, err: "part-1.txt: its first record is the names of the columns"},
+		{name: "header in the middle", o: Options{Columns: iab}, files: []string{"id,b,a\n1,b1,a1\n", "2,b2,a2\nid,b,a\n3,b3,a3\n"}, want: []string{"1/a1/b1", "2/a2/b2", "!it repeats", "3/a3/b3"}},
 		{name: "a blank file", o: Options{Columns: iab}, files: []string{"id,b,a\n1,b1,a1\n", "\n", "2,b2,a2\n"}, want: []string{"1/a1/b1", "2/a2/b2"}},
 		{name: "a blank first file", o: Options{Columns: iab}, files: []string{"\n", "2,a2,b2\n"}, err: "part-0.txt has no header"},
 		{name: "blank files only", o: Options{Columns: iab}, files: []string{"\n", "\n"}},
@@ -92,6 +93,46 @@ func TestHeaderOfTheFirstFile(t *testing.T) {
 		if tt.d == nil {
 			tt.d = d
 		}
+		t.Run(tt.name, tt.run)
+	}
+}
+
+// TestHeadersThatMatch checks that with header match a first record of column names is a header, in any order, and that any other is data.
+func TestHeadersThatMatch(t *testing.T) {
+	d := withHeader(t, dialect.CSV, dialect.HeaderMatch)
+	iab := []string{"id", "a", "b"}
+	null := Options{Columns: iab, Missing: MissingNull}
+	for _, tt := range []headerCase{
+		{name: "another order", o: Options{Columns: iab}, files: []string{"id,a,b\n1,a1,b1\n", "id,b,a\n2,b2,a2\n"}, want: []string{"1/a1/b1", "2/a2/b2"}},
+		{name: "with and without", o: Options{Columns: iab}, files: []string{"1,a1,b1\n", "b,a,id\n2,3,4\n", "5,6,7\n"}, want: []string{"1/a1/b1", "4/3/2", "5/6/7"}},
+		{name: "a name twice", o: Options{Columns: iab}, files: []string{"id,a,a\n1,2,3\n"}, want: []string{"id/a/a", "1/2/3"}},
+		{name: "one other", o: Options{Columns: iab}, files: []string{"id,a,c\n1,2,3\n"}, want: []string{"id/a/c", "1/2/3"}},
+		{name: "partitions", o: Options{Columns: []string{"dt", "id", "a"}}, files: []string{"dt=1:id,a\n1,a1\n", "dt=2:a,id\na2,2\n", "dt=3:3,a3\n"}, want: []string{"1/1/a1", "2/2/a2", "3/3/a3"}},
+		{name: "one missing", o: null, files: []string{"b,id\n1,2\n"}, want: []string{"2/-/1"}},
+		{name: "one missing, not allowed", o: Options{Columns: iab}, files: []string{"b,id\n1,2,3\n"}, want: []string{"!2 columns", "1/2/3"}},
+		{name: "no header, the last ones missing", o: null, files: []string{"1,a1\n", "2,a2,b2\n", "id,a,b\n3,4,5\n"}, want: []string{"1/a1/-", "2/a2/b2", "3/4/5"}},
+		{name: "one value", o: Options{Columns: iab}, files: []string{"id\n"}, want: []string{"!1 column"}},
+		{name: "one column", o: Options{Columns: iab[:1]}, files: []string{"id\n1\n", "2\n"}, want: []string{"1", "2"}},
+		{name: "a mark", o: Options{Columns: iab}, files: []string{"\n\ufeffid,b,a\n1,2,3\n"}, want: []string{"!a byte", "1/2/3"}},
+	} {
+		tt.d = d
+		t.Run(tt.name, tt.run)
+	}
+}
+
+// TestNamesInAnotherOrder checks that text without a header is refused if its first record has the names of the columns in another order.
+func TestNamesInAnotherOrder(t *testing.T) {
+	iab := []string{"id", "a", "b"}
+	csv := withHeader(t, dialect.CSV, dialect.HeaderNo)
+	const err = "its first record is the names of the columns"
+	for _, tt := range []headerCase{
+		{name: "another order", d: csv, o: Options{Columns: iab}, files: []string{"id,b,a\n1,2,3\n"}, err: err},
+		{name: "the same order", d: csv, o: Options{Columns: iab}, files: []string{"id,a,b\n1,2,3\n"}, err: err},
+		{name: "some", d: csv, o: Options{Columns: iab, Missing: MissingNull}, files: []string{"b,id\n1,2\n"}, err: err},
+		{name: "the first ones", d: csv, o: Options{Columns: iab, Missing: MissingNull}, files: []string{"id,a\n1,2\n"}, want: []string{"!it repeats", "1/2/-"}},
+		{name: "some that are too few", d: csv, o: Options{Columns: iab}, files: []string{"b,id\n1,2,3\n"}, want: []string{"!2 columns", "1/2/3"}},
+		{name: "a name twice", d: csv, o: Options{Columns: iab}, files: []string{"id,a,a\n1,2,3\n"}, want: []string{"id/a/a", "1/2/3"}},
+	} {
 		t.Run(tt.name, tt.run)
 	}
 }

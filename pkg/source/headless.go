@@ -16,10 +16,39 @@ func (f *inputFile) noHeader(data []byte, last bool, o *Options) error {
 		return nil
 	}
 	if len(o.Columns) > 1 && sniff.Alike(names, o.Columns) {
-		return setting.Errorf("%s: its first record is the names of the columns, and it has no header (%s yes, or match for files of both kinds)", f.Path, setting.Header)
+		return f.errNames()
 	}
-	f.values = len(names)
+	return f.firstValues(names, o)
+}
+
+// errNames is the error of a text whose first record is a header, although it has none.
+func (f *inputFile) errNames() error {
+	return setting.Errorf("%s: its first record is the names of the columns, and it has no header (%s yes, or match for files of both kinds)", f.Path, setting.Header)
+}
+
+// firstValues counts the values of the first record of a text without a header, and rejects names of the columns in another order: the
+// others would be taken for each other. Names in the order of the columns are a stray record.
+func (f *inputFile) firstValues(values []string, o *Options) error {
+	f.values = len(values)
+	columns := f.without(o.Columns)
+	all := len(values) > 1 && len(values) == len(columns) || f.older(columns, o)
+	if all && sniff.Named(values, columns) && !sniff.Alike(values, columns[:len(values)]) {
+		return f.errNames()
+	}
 	return nil
+}
+
+// matches reports whether the values of a first record are a header, which may be in every file: the names of the columns, or some of them
+// if others are NULL.
+func (f *inputFile) matches(values []string, o *Options) bool {
+	columns := f.without(o.Columns)
+	all := len(values) == len(columns) || len(values) > 1 && o.Missing == MissingNull
+	return all && sniff.Named(values, columns) || sniff.Alike(values, o.Columns)
+}
+
+// without returns columns without those of the file's path.
+func (f *inputFile) without(columns []string) []string {
+	return slices.DeleteFunc(slices.Clone(columns), func(name string) bool { return constantAt(f.Partitions, name) >= 0 })
 }
 
 // headless gives a text without a header its columns, if they are not those of the schema: those of the first file's header, and only the
@@ -37,22 +66,19 @@ func (in *Input) headless(f *inputFile) error {
 	default:
 		others = false
 	}
-	columns = slices.DeleteFunc(slices.Clone(columns), func(name string) bool { return constantAt(f.Partitions, name) >= 0 })
-	if f.shorten(columns, &in.opts); f.columns == nil && others {
+	columns = f.without(columns)
+	if f.short = f.older(columns, &in.opts); f.short {
+		f.columns = columns[:f.values]
+	} else if others {
 		f.columns = columns
 	}
 	return nil
 }
 
-// shorten removes the last columns of a file whose first record has fewer values, if missing columns are NULL: so it is for Hive text older
-// than its table's last columns. All records of the file must have the same number. A single value does not count, as it can be a whole line
-// with another separator.
-func (f *inputFile) shorten(columns []string, o *Options) {
+// older reports whether a file's first record has fewer values than columns, so that the last ones are NULL: so it is if missing columns are
+// NULL, and for Hive text older than its table's last columns. All records of the file must have the same number. A single value does not
+// count, as it can be a whole line with another separator.
+func (f *inputFile) older(columns []string, o *Options) bool {
 	hive := o.Missing == "" && f.dialect != nil && (f.dialect.Name == dialect.Hive || f.dialect.Name == dialect.HiveEscaped)
-	if f.values < 2 || !hive && o.Missing != MissingNull {
-		return
-	}
-	if f.short = f.values < len(columns); f.short {
-		f.columns = columns[:f.values]
-	}
+	return f.values > 1 && f.values < len(columns) && (hive || o.Missing == MissingNull)
 }

@@ -84,14 +84,34 @@ func CheckHeaderLine(names []string, line []byte, recordSep string) error {
 
 // Alike reports whether a record's values are the names of the columns, ignoring a byte order mark before and CRs after the values.
 func Alike(values, names []string) bool {
-	if len(values) != len(names) || len(names) == 0 {
+	return len(values) == len(names) && len(names) > 0 && slices.Equal(bare(values), names)
+}
+
+// Named reports whether a record's values are names of columns, in any order and each once, ignoring the same bytes as [Alike].
+func Named(values, names []string) bool {
+	if len(values) == 0 || len(values) > len(names) {
 		return false
 	}
+	left := make(map[string]bool, len(names))
+	for _, name := range names {
+		left[name] = true
+	}
+	for _, v := range bare(values) {
+		if !left[v] {
+			return false
+		}
+		delete(left, v)
+	}
+	return true
+}
+
+// bare returns values without a byte order mark before and CRs after them.
+func bare(values []string) []string {
 	values = slices.Clone(values)
 	values[0] = strings.TrimPrefix(values[0], BOM)
 	last := &values[len(values)-1]
 	*last = strings.TrimRight(*last, "\r")
-	return slices.Equal(values, names)
+	return values
 }
 
 // HeaderError is an error about a column name in a file's first line. The line is data if the file has no header, so the

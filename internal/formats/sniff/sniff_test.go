@@ -199,3 +199,16 @@ func TestBeginsObject(t *testing.T) {
 		}
 	}
 }
+
+// TestNamed checks which values are names of columns.
+func TestNamed(t *testing.T) {
+	names := []string{"id", "a", "b"}
+	for values, want := range map[string]bool{"id,a,b": true, "b,id,a": true, "a,id": true, "a": true, "\ufeffb,a,id\r": true, "": false, "id,a,a": false, "id,a,c": false, "id,a,b,b": false, "id,a,b,c": false} {
+		if got := Named(strings.Split(values, ","), names); got != want {
+			t.Errorf("%q: %v", values, got)
+		}
+	}
+	if Named(nil, names) || Named(nil, nil) {
+		t.Error("no values are names")
+	}
+}
