@@ -51,6 +51,8 @@ func TestFixed(t *testing.T) {
 		{name: "some columns in another order", positions: people, columns: []string{"city", "id", "name", "sex"}, text: "\ufeff0001Ann   f Oslo\n", want: []string{"Oslo/0001/Ann/f"}},
 		{name: "rest", positions: []string{"a=1-2", "b=3-"}, text: "aabbbb\r\naa\n\naab\n", want: []string{"aa/bbbb", "aa/", "aa/b"}, bad: []string{"it has 0"}},
 		{name: "too short and too long", positions: people, text: "0001Ann   f Oslo\n0002Bob   m Ro\n0003Bob   m Rome!\n0004Ann   f Oslo\n", want: []string{"0001/Ann/f/Oslo", "0004/Ann/f/Oslo"}, bad: []string{"it has 14", "it has 17"}},
+		{name: "CR LF and too short", positions: []string{"id=1-3", "a=4-7"}, text: "001ABCD\r\n002ABC\r\n003ABC\r\r\n004ABCD\n005ABC\r\n006ABC\r", want: []string{"001/ABCD", "003/ABC\r", "004/ABCD"}, bad: []string{"it has 6", "it has 6", "it has 6"}},
+		{name: "CR before LF alone", positions: []string{"id=1-3", "a=4-7"}, change: func(d *dialect.Dialect) { d.RecordSep = "\n" }, text: "001ABC\r\n002ABCD\n003AB\r\n", want: []string{"001/ABC\r", "002/ABCD"}, bad: []string{"it has 6"}},
 		{name: "longer records", positions: people, change: func(d *dialect.Dialect) { d.RecordLength = 17 }, text: "0001Ann   f Oslo!\n0002Ann   f Oslo\n", want: []string{"0001/Ann/f/Oslo"}, bad: []string{"it has 16"}},
 		{name: "columns that overlap", positions: []string{"date=1-8", "year=1-4"}, text: "20260305\n", want: []string{"20260305/2026"}},
 		{name: "nothing between", positions: []string{"a=1-2", "b=3"}, change: func(d *dialect.Dialect) { d.Unseparated, d.RecordLength = true, 4 }, text: "aab.AAB.x\n y12", want: []string{"aa/b", "AA/B", "x\n/"}, bad: []string{"it has 2"}},
@@ -165,5 +167,30 @@ func TestFixedRefused(t *testing.T) {
 		if p, err := dialect.ParsePosition(text); err != nil || p.String() != text {
 			t.Errorf("%q is %s, %v", text, p, err)
 		}
+	}
+}
+
+// TestFixedRejectsOfCRLF reads the reject file of lines that end with CR LF and are too short: they stay bad, and their text has no CR.
+func TestFixedRejectsOfCRLF(t *testing.T) {
+	bad := NewRejectFile(filepath.Join(t.TempDir(), "bad.jsonl"))
+	o := Options{Reject: bad.Write, Dialect: fixed(t, nil, "id=1-3", "a=4-7")}
+	in, err := Open(t.Context(), disk, []string{writeFile(t, "x.txt", []byte("001ABCD\r\n002AB\r\n003ABC\r\n004\r\r\n"))}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, raw []string
+	if err := showRows(t, in, &got); err != nil || !slices.Equal(got, []string{"001/ABCD"}) {
+		t.Fatalf("%q, %v", got, err)
+	}
+	if n, err := bad.Finish(); err != nil || n != 3 {
+		t.Fatalf("%d rejects, %v", n, err)
+	}
+	o = Options{Format: FormatRejects, Reject: func(e RowError) error { raw = append(raw, string(e.Raw)); return nil }}
+	if in, err = Open(t.Context(), disk, []string{bad.Path()}, o); err != nil {
+		t.Fatal(err)
+	}
+	got = nil
+	if err := showRows(t, in, &got); err != nil || len(got) > 0 || !slices.Equal(raw, []string{"002AB", "003ABC", "004\r"}) {
+		t.Errorf("%q, bad %q, %v", got, raw, err)
 	}
 }

@@ -44,13 +44,14 @@ func (t *Records) Next(text []byte, start int) int {
 	return start + i + len(t.end)
 }
 
-// TrimEnd returns a record without its separator, and without a CR before a line end, unless the CR is a byte of the record.
+// TrimEnd returns a record without its separator. A CR before a line end belongs to the line end, whatever the length of the record: a record that is
+// one byte short is not completed by it.
 func (t *Records) TrimEnd(record []byte) []byte {
 	if t.dialect.Unseparated {
 		return record
 	}
 	record = bytes.TrimSuffix(record, t.end)
-	if t.dialect.RecordSep == "" && (t.least || len(record) > t.length) {
+	if t.dialect.RecordSep == "" {
 		record = bytes.TrimSuffix(record, []byte{'\r'})
 	}
 	return record

@@ -73,14 +73,15 @@ func randomField(r *rand.Rand, d *dialect.Dialect, p dialect.Position, n int) (r
 	return []byte(value), text, true
 }
 
-// randomRecord returns the bytes of a record, its texts, and the column that is wrong, -1 for none. A CR may be its last byte if its length is fixed.
+// randomRecord returns the bytes of a record, its texts, and the column that is wrong, -1 for none. A CR may be its last byte if its length is fixed
+// and it is not a line.
 func randomRecord(r *rand.Rand, d *dialect.Dialect, set *charset.Charset) (raw []byte, texts []string, wrong int) {
 	length, least := d.Length()
 	if least {
 		length += r.IntN(4)
 	}
 	raw, wrong = bytes.Repeat([]byte{'.'}, length), -1
-	if !least {
+	if !least && (d.Unseparated || d.RecordSep != "") {
 		raw[length-1] = ".\r"[r.IntN(2)]
 	}
 	for i, p := range d.Positions {
