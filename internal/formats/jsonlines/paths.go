@@ -116,13 +116,14 @@ func SameMember(a, b string) bool {
 // withoutEscapes replaces the path of a member of the line whose name has dots, such as a\.b, by the name, unless another path begins with the name's
 // first part, a.
 func withoutEscapes(paths []string) []string {
-	for i, path := range paths {
+	own := slices.Clone(paths)
+	for i, path := range own {
 		name := strings.ReplaceAll(path, `\.`, ".")
 		if Literal(name) != path {
 			continue
 		}
 		first, _, _ := strings.Cut(name, ".")
-		if !slices.ContainsFunc(paths, func(other string) bool { return other == first || strings.HasPrefix(other, first+".") }) {
+		if !slices.ContainsFunc(own, func(other string) bool { return other == first || strings.HasPrefix(other, first+".") }) {
 			paths[i] = name
 		}
 	}

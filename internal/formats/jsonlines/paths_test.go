@@ -28,6 +28,9 @@ func TestFirstPaths(t *testing.T) {
 		{"{\"a\":{\"b\":1}}\n{\"a\":[1]}\n", false, "a", ""},
 		{"{\"a.b\":1}\n", false, "a.b", ""},
 		{"{\"a.b\":1,\"a\":{\"c\":2}}\n", false, `a\.b a.c`, ""},
+		{"{\"a.c\":1,\"a.b\":2}\n", false, "a.c a.b", ""}, // names with one first part
+		{"{\"a.b.c\":1,\"a.b\":2,\"b.a\":3}\n", false, "a.b.c a.b b.a", ""},
+		{"{\"a.c\":1,\"b.c\":2,\"a.b\":3}\n{\"b\":{\"d\":4}}\n", false, `a.c b\.c a.b b.d`, ""},
 		{"{\"a\":1}\n{oops}\n{\"b\":1}\n", false, "a b", ""}, // faulty lines are ignored here and reported by the reader
 		{"{oops}\n", false, "", "no line of the first 1000 has paths to take for columns: line 1"},
 		{"{}\n{}\n", false, "", "the objects of its first lines are empty"},
