@@ -8,9 +8,41 @@ import (
 
 	"bulkload/internal/formats/charset"
 	"bulkload/internal/test/race"
+	"bulkload/pkg/source/dialect"
 
 	"golang.org/x/text/encoding/simplifiedchinese"
 )
+
+// TestNullInCharset checks that texts for NULL are found in the values of a character set, whatever characters they have, and before escapes are
+// decoded.
+func TestNullInCharset(t *testing.T) {
+	for _, tt := range []struct{ preset, set, text, want string }{
+		{"csv", "cp1252", "1,\x97\n2,N\xc3O\n3,\"\x97\"\n4,\x97\x97\n\x97,-\n", "1 NULL 2 NULL 3 — 4 —— NULL NULL"},
+		{"csv", "gb18030", "1,\xa1\xaa\n2,N\x81\x30\x87\x31O\n3,\xa1\xaa\xa1\xaa\n-,\xa1\xaa", "1 NULL 2 NULL 3 —— NULL NULL"},
+		{"mysql-csv", "cp1252", "1,\\\x97\n2,\x97\n3,\"\x97\"\n", "1 — 2 NULL 3 —"},
+		{"mysql", "big5", "1\t\xa1\x58\n2\t\\\xa1\x58\n3\t-\n", "1 NULL 2 — 3 NULL"},
+		{"csv", "utf-8", "1,—\n2,NÃO\n3,\"—\"\n", "1 NULL 2 NULL 3 —"},
+	} {
+		set, err := charset.Lookup(tt.set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := preset(t, tt.preset, func(d *dialect.Dialect) { d.Null, d.NullQuoted = []string{"—", "NÃO", "-"}, false })
+		s, data := New(d, 2, set), append([]byte(tt.text), make([]byte, Slack)...)
+		if next, bad := s.Scan(data, 0, len(tt.text), true); bad != nil || next != len(tt.text) {
+			t.Fatalf("%+v: %d, %+v", tt, next, bad)
+		}
+		var got []string
+		for _, f := range s.Fields {
+			if got = append(got, string(f.Of(s.Data))); f.IsNull() {
+				got[len(got)-1] = "NULL"
+			}
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%s in %s: %q", tt.preset, tt.set, got)
+		}
+	}
+}
 
 // TestScannerOfGBK compares text in GB18030 with the plain reader's result for the same text in UTF-8: second bytes of characters are neither
 // separators nor escapes.

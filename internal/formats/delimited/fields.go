@@ -71,7 +71,10 @@ func (s *Scanner) rewrite(start, row, from, to, n int, last bool) *Fault {
 			s.Fields = append(s.Fields, span.Span{}) // the record continues, and its end reports it
 			return nil
 		}
-		s.Data, raw = out, out[at:]
+		if s.Data, raw = out, out[at:]; s.nullWide && s.dialect.IsNull(raw, s.quoted) {
+			s.Data, s.Fields = out[:at], append(s.Fields, span.Null())
+			return nil
+		}
 	}
 	switch {
 	case s.rewritten && s.charset == nil && !(s.quoted && s.dialect.Doubled):

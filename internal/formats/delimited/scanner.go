@@ -2,6 +2,8 @@ package delimited
 
 import (
 	"math"
+	"strings"
+	"unicode/utf8"
 
 	"bulkload/internal/formats/swar"
 	"bulkload/pkg/source/dialect"
@@ -42,6 +44,7 @@ type Scanner struct {
 	nullEscape bool   // null is the only text for NULL, and begins with the escape
 	a, b, c, e uint64 // patterns of the special bytes
 	nullSizes  uint64 // bit n: a text for NULL has n bytes; bit 63: 63 bytes or more
+	nullWide   bool   // a text for NULL may have other bytes in the character set
 	word       nullWord
 	sweep      *sweep
 
@@ -113,6 +116,7 @@ func New(d *dialect.Dialect, cols int, charset Charset) *Scanner {
 	}
 	for _, null := range d.Null {
 		s.nullSizes |= 1 << min(len(null), 63)
+		s.nullWide = s.nullWide || charset != nil && strings.ContainsFunc(null, func(r rune) bool { return r >= utf8.RuneSelf })
 	}
 	s.looks = 4
 	switch {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// A Dialect is a text format of records. Its separators and marks are bytes after the decoding of a character set. The zero value is
-// invalid: [Preset] makes dialects. A Dialect is not changed after Check, and may be used by several goroutines.
+// A Dialect is a text format of records. Its separators and marks are bytes of the text, which is decoded before only if its character set is UTF-16 or
+// EBCDIC; its texts for NULL are characters. The zero value is invalid: [Preset] makes dialects. A Dialect is not changed after Check, and may be used by several goroutines.
 type Dialect struct {
 	Name      string `json:"name"`                 // of the preset that it is based on
 	FieldSep  string `json:"field_sep"`            // between two columns, 1 to 8 bytes
