@@ -137,16 +137,19 @@ func TestLinesThatAreRefused(t *testing.T) {
 		good:                                   "line 1: it does not say how the records were read",
 		strings.Replace(form, ":1,", ":2,", 1): "line 1: form 2 is not known",
 		form[:20] + "\n":                       "line 1: no JSON: syntax error at byte 20 of the line",
-		`{"bulkload_rejects":1,"columns":"secret"}`:                                               "line 1: no JSON: a field is of another type",
-		`{"bulkload_rejects":1,"charset":"none"}`:                                                 "line 1: ",
-		form + "\n\n" + good + "secret":                                                           "line 5: no JSON: syntax error at byte 1 of the line",
-		form + `{"path":"secret"}`:                                                                "line 2: it has no record: raw or raw_base64",
-		form + `{"raw_base64":""}`:                                                                "line 2: it has no record: raw or raw_base64",
-		form + `{"raw":""}`:                                                                       "line 2: its record is empty",
-		form + good + `{"raw":"\"secret"}`:                                                        "line 3: its record has a quote that is not closed",
-		form + good + `{"raw":"` + "\xff" + `"}`:                                                  "line 3: it is not UTF-8",
-		form + good + strings.Replace(form, `"a","b"`, `"b","a"`, 1):                              "line 3: from here on the records have another form or order of columns",
-		form + `{"raw":"` + strings.Repeat("x", 8<<20):                                            "line 2: it is longer than 7340032 bytes",
+		`{"bulkload_rejects":1,"columns":"secret"}`:                  "line 1: no JSON: a field is of another type",
+		`{"bulkload_rejects":1,"charset":"none"}`:                    "line 1: ",
+		form + "\n\n" + good + "secret":                              "line 5: no JSON: syntax error at byte 1 of the line",
+		form + `{"path":"secret"}`:                                   "line 2: it has no record: raw or raw_base64",
+		form + `{"raw_base64":""}`:                                   "line 2: it has no record: raw or raw_base64",
+		form + `{"raw":""}`:                                          "line 2: its record is empty",
+		form + good + `{"raw":"\"secret"}`:                           "line 3: its record has a quote that is not closed",
+		form + good + `{"raw":"` + "\xff" + `"}`:                     "line 3: it is not UTF-8",
+		form + good + strings.Replace(form, `"a","b"`, `"b","a"`, 1): "line 3: from here on the records have another form or order of columns",
+		form + `{"raw":"secret\ud800x"}`:                             "line 2: raw has the escape of half a character",
+		form + good + `{"raw":"\uDCff"}`:                             "line 3: raw has the escape of half a character",
+		form + `{"raw":["secret"]}`:                                  "line 2: no JSON: a field is of another type",
+		form + `{"raw":"` + strings.Repeat("x", 8<<20):               "line 2: it is longer than 7340032 bytes",
 		strings.Replace(form, `"format":"csv"`, `"charset":"gbk"`, 1) + `{"raw":"secret规"}`:       "line 2: raw has characters that have other bytes in gb18030",
 		strings.Replace(form, `"format":"csv"`, `"charset":"utf-16le"`, 1) + `{"raw":"secret,2"}`: "line 2: raw has characters that have other bytes in utf-16le",
 	} {
@@ -158,6 +161,7 @@ func TestLinesThatAreRefused(t *testing.T) {
 	// Files can be joined, records can be edited, and one column can be empty.
 	for text, want := range map[string]string{
 		form + good + form + good: "1,2\n1,2\n", form + `{"raw":"1,2\n3,4"}`: "1,2\n3,4\n", form + `{"raw_base64":"/zss"}`: "\xff;,\n",
+		form + `{"reason":"\udcff","raw":null,"raw_base64":"LA=="}`: ",\n", form + `{ "reason" : "\ud800" , "raw" : "\ud83d\uDE00\ufffd\u002c\"\\\/\\ud800\t" }`: "😀\ufffd,\"\\/\\ud800\t\n",
 		`{"bulkload_rejects":1,"columns":["a"]}` + "\n" + `{"raw":""}`: "\n", `{"bulkload_rejects":1,"columns":["a"],"charset":"utf-8"}` + "\n" + `{"raw":"规"}`: "规\n",
 	} {
 		if _, got, _, err := readAgain("x", strings.NewReader(text), Marks{End: "\n"}); err != nil || got != want {

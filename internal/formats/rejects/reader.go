@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"bulkload/internal/formats/charset"
+	"bulkload/internal/formats/jsonlines"
 	"bulkload/pkg/setting"
 )
 
@@ -162,18 +163,24 @@ func (r *Reader) Read(p []byte) (int, error) {
 // record sets r.text to the record in a line. A user may have edited the record, and even made several of it.
 func (r *Reader) record(line []byte) error {
 	var j struct {
-		Raw       *string `json:"raw"`
-		RawBase64 []byte  `json:"raw_base64"`
+		Raw       json.RawMessage `json:"raw"`
+		RawBase64 []byte          `json:"raw_base64"`
 	}
 	if err := json.Unmarshal(line, &j); err != nil {
 		return r.fail(fmt.Errorf("no JSON: %w", jsonError(err)))
 	}
 	r.text, r.given = r.text[:0], 0
 	switch {
-	case j.Raw != nil:
-		if r.text = append(r.text, *j.Raw...); r.set != nil && !readsAlike(r.text, r.set) {
+	case len(j.Raw) > 0 && j.Raw[0] == '"':
+		var err error
+		if r.text, _, err = (jsonlines.Place{}).Append(r.text, j.Raw); err != nil { // encoding/json would replace the escape
+			return r.fail(errors.New(`raw has the escape of half a character (\ud800 to \udfff): give the record's bytes as raw_base64`))
+		}
+		if r.set != nil && !readsAlike(r.text, r.set) {
 			return r.fail(fmt.Errorf("raw has characters that have other bytes in %s: give its bytes in that set as raw_base64", r.set.Name()))
 		}
+	case len(j.Raw) > 0 && string(j.Raw) != "null":
+		return r.fail(errors.New("no JSON: a field is of another type"))
 	case len(j.RawBase64) > 0:
 		r.text = append(r.text, j.RawBase64...)
 	default:
