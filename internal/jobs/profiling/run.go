@@ -148,7 +148,11 @@ func (r *reading) run(ctx context.Context, again bool, newCounter func() counter
 		return nil
 	})
 	if err == nil && !again {
-		err = r.options.Budget.Finish(r.in.Source.Records())
+		var records int64 // without the parts that were only read to number a bad record
+		for _, split := range r.splits {
+			records += r.in.Source.RecordsOf(split, split+1)
+		}
+		err = r.options.Budget.Finish(records)
 	}
 	if err != nil {
 		r.in.Source.AddLine(err)

@@ -221,6 +221,33 @@ func TestShare(t *testing.T) {
 	}
 }
 
+// TestBadRecordsOfShare judges a share of bad records against the records of the parts that are read: splits before them are read only for the number
+// of the first bad record.
+func TestBadRecordsOfShare(t *testing.T) {
+	lines := orders(testcheck.Rand(t), 8000)
+	parts := Options{Workers: 1, Share: 0.2, splitSize: 16 << 10}
+	s := jobtest.CSVSpec(writeOrders(t, lines))
+	for i := 3000; i < 4500; i++ { // in a chosen part, whatever the lengths of the others
+		lines[i] = strings.Repeat("x", 60)
+	}
+	s.BadRecords = "100%"
+	s.Inputs = []string{writeOrders(t, lines)}
+	p := profileOf(t, s, parts).Profile
+	if p.Rejected == 0 || p.Records < 800 || p.Records > 2500 {
+		t.Fatalf("%d records, %d bad", p.Records, p.Rejected)
+	}
+	for _, c := range []struct {
+		tenths int64 // of the percentage of bad records
+		ok     bool
+	}{{11, true}, {9, false}} {
+		s.BadRecords = fmt.Sprintf("%.4f%%", float64(c.tenths*10*p.Rejected)/float64(p.Records+p.Rejected))
+		_, err := Run(t.Context(), jobtest.Env(t).Source, jobtest.Resolve(t, s), parts)
+		if ok := err == nil; ok != c.ok || !ok && !strings.Contains(err.Error(), fmt.Sprintf("%d of %d records are bad", p.Rejected, p.Records+p.Rejected)) {
+			t.Errorf("%s: %v", s.BadRecords, err)
+		}
+	}
+}
+
 // TestStopped checks that the end of the context is the error, also for workers that wait for parts of others.
 func TestStopped(t *testing.T) {
 	m := newMerger(1, 2)
