@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 )
 
@@ -53,8 +54,12 @@ func (in *Input) Records() int64 { return in.RecordsOf(0, len(in.counts)) }
 // Place describes the place of a record, by its value of [Batch.Offsets], for a message.
 func (in *Input) Place(split int, offset int64) string {
 	s := in.splits[split]
-	place := in.files[s.File].facts.Place(s.Path, s.Start, offset)
-	if line := in.line(split, offset); line > 0 {
+	f, line := in.files[s.File], in.line(split, offset)
+	if f.rejects != nil && line > 0 {
+		return fmt.Sprintf("%s, line %d", s.Path, line)
+	}
+	place := f.facts.Place(s.Path, s.Start, offset)
+	if line > 0 {
 		place += fmt.Sprintf(" (line %d)", line)
 	}
 	return place
@@ -93,14 +98,19 @@ func (in *Input) AddLine(err error) {
 	}
 }
 
-// line returns the number of the line, from 1, that begins at a byte of text; 0 if records are not lines, or counting them would take long.
+// line returns the number of the line, from 1, that begins at a byte of text; 0 if records are not lines, or counting them would take long. In a reject
+// file it is the line that has the record.
 func (in *Input) line(split int, offset int64) int64 {
 	f := in.files[in.splits[split].File]
-	if t, ok := f.content.(textForm); !ok || !t.lines() || f.transcoded || offset > countWithin {
+	t, ok := f.content.(textForm)
+	if !ok || f.rejects == nil && !t.lines() || f.transcoded || offset > countWithin {
 		return 0
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lineWithin)
 	defer cancel()
+	if f.rejects != nil {
+		return f.rejectLine(ctx, offset)
+	}
 	src, err := f.openText(ctx, 0)
 	if err != nil {
 		return 0
@@ -115,4 +125,21 @@ func (in *Input) line(split int, offset int64) int64 {
 		}
 	}
 	return line
+}
+
+// rejectLine returns the line of a reject file that has the record at a byte of the text of all its records; 0 if reading so far fails or takes long.
+func (f *inputFile) rejectLine(ctx context.Context, offset int64) int64 {
+	file, raw, err := f.Open(ctx)
+	if err != nil {
+		return 0
+	}
+	defer file.Close()
+	r := f.rejectReader(io.NewSectionReader(raw, 0, f.Info.Size()), f.opts)
+	for left := offset + 1; left > 0; {
+		n, err := io.CopyN(io.Discard, r, min(left, 1<<20))
+		if left -= n; err != nil || ctx.Err() != nil {
+			return 0
+		}
+	}
+	return r.Line()
 }

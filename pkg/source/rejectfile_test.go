@@ -242,3 +242,29 @@ func BenchmarkReject(b *testing.B) {
 		})
 	}
 }
+
+// TestPlacesInRejectFiles checks that messages name the line of the reject file that has a record, and no byte, since no file has the text of the records.
+func TestPlacesInRejectFiles(t *testing.T) {
+	form := func(format string) string {
+		return `{"bulkload_rejects":1,"format":"` + format + `","columns":["a","b"]}` + "\n"
+	}
+	for _, text := range []string{
+		form("csv") + `{"raw":"7,x"}` + "\n\n" + `{"raw":"8,y\n9,z"}` + "\n" + form("csv") + `{"raw":"10"}` + "\n",
+		form("dump") + `{"raw":"7\u0001x"}` + "\n\n" + `{"raw":"\n\u0001y"}` + "\n" + form("dump") + `{"raw":"10"}` + "\n" + `{"raw":"11"}` + "\n",
+	} {
+		budget, err := NewBudget("0")
+		testcheck.Must(t, err)
+		path := writeFile(t, "r.jsonl", []byte(text))
+		in, err := Open(t.Context(), disk, []string{path}, Options{Format: FormatRejects, Reject: budget.RejectRead})
+		testcheck.Must(t, err)
+		records, err := readAll(t.Context(), in)
+		in.AddLine(err)
+		want := fmt.Sprintf("%s: record %d: 1 column found, 2 expected (line 6; ", path, len(records)+1)
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+		if place := in.Place(0, records[1].Offset); place != path+", line 4" {
+			t.Errorf("%s", place)
+		}
+	}
+}

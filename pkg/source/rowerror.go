@@ -35,11 +35,12 @@ type RowError struct {
 	// Err is the cause behind Reason, if there is one.
 	Err error
 
-	rows  bool  // Offset counts rows, not bytes
-	block bool  // Record counts within a block
-	split int   // in which it is
-	line  int64 // its first, 0: not known
-	form  *rejects.Form
+	rows     bool  // Offset counts rows, not bytes
+	block    bool  // Record counts within a block
+	rejected bool  // it is of a reject file: Offset is in the text of its records, which no file has
+	split    int   // in which it is
+	line     int64 // its first, 0: not known
+	form     *rejects.Form
 }
 
 // Place is the place of a record, with the meaning of the fields in [RowError]. A Record of 0 is not known.
@@ -53,7 +54,7 @@ func (e *RowError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: record %d", e.Path, e.Record)
 	switch {
-	case e.rows:
+	case e.rows, e.rejected:
 	case e.block:
 		fmt.Fprintf(&b, " of the block at byte %d", e.Offset)
 	case e.Since > 0:
@@ -83,7 +84,8 @@ func (e *RowError) Unwrap() error { return e.Err }
 
 // rowError begins an error about a record of the current split. number counts within the split.
 func (r *Reader) rowError(offset, number int64, raw []byte) RowError {
-	e := RowError{Path: r.file.Path, Offset: offset, Record: number, Raw: raw, rows: r.file.facts.Rows || r.file.facts.Table, split: r.split, form: r.file.formAt(offset)}
+	e := RowError{Path: r.file.Path, Offset: offset, Record: number, Raw: raw, rows: r.file.facts.Rows || r.file.facts.Table, rejected: r.file.rejects != nil, split: r.split,
+		form: r.file.formAt(offset)}
 	if t, ok := r.file.content.(textForm); ok && t.spans() {
 		e.Lines = 1 + int64(bytes.Count(raw, []byte{'\n'}))
 	}

@@ -203,5 +203,8 @@ func (r *Reader) record(line []byte) error {
 // but in a reject file such a record is followed by others and must be corrected by hand.
 var errOpenRecord = errors.New("its record has a quote that is not closed, or an escape that nothing follows: correct it, or remove the line to leave the record out")
 
+// Line returns the number of the line, from 1, that has the record whose text Read returned last.
+func (r *Reader) Line() int64 { return r.n }
+
 // Sections returns the sections of the records read so far: one that begins with the first line, and one for each further form with partition columns.
 func (r *Reader) Sections() []Section { return r.sections }
