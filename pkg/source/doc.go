@@ -28,11 +28,11 @@
 // # Formats
 //
 // Text may be compressed, in any number of members or streams: .gz, .zst, .bz2, .xz, .lz4, .sz (snappy's framing format),
-// .deflate (zlib, as Hadoop's DefaultCodec), and .snappy and .lz4 in the blocks of Hadoop's codecs, which have no end
-// mark and no checksums: a file that is truncated after a block only seems shorter. The memory of a decompressor is
-// limited by [Options.Memory]. Other compressions, archives, SequenceFiles and the like are refused by their name and by
-// their first bytes. Then .csv is CSV, .jsonl, .ndjson, .json is JSON lines, .parquet, .parq, .pq is Parquet, .orc is ORC
-// and .avro is Avro. With any other name (.dump, .txt, .dat, none) the contents decide: the magic of a compression,
+// .deflate (zlib, as Hadoop's DefaultCodec), and .snappy and .lz4 in the blocks of Hadoop's codecs, which have no
+// checksums. These and .sz have no end mark: a file that is truncated after a block only seems shorter. The memory of a
+// decompressor is limited by [Options.Memory]. Other compressions, archives, SequenceFiles and the like are refused by
+// their name and by their first bytes. Then .csv is CSV, .jsonl, .ndjson, .json is JSON lines, .parquet, .parq, .pq is
+// Parquet, .orc is ORC and .avro is Avro. With any other name (.dump, .txt, .dat, none) the contents decide: the magic of a compression,
 // Parquet, ORC or Avro; then the separator of a dump's records (0x10) within the first 64 KiB means a dump; a brace and a
 // quoted name at the beginning mean JSON lines; all other text is CSV, except text with 0x01 and no 0x10 at all, which is
 // refused. [Options.Format] overrides this, and [Options.Dialect] overrides the rules for text.
