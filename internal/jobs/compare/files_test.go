@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,11 +9,14 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/choice"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/loader"
 )
 
 // made makes the sides of a test: exports, and directories of their HFiles.
@@ -79,5 +83,31 @@ func TestCompareFiles(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(o.SpillDir); len(left) > 0 {
 		t.Errorf("%d entries are left in the spill directory", len(left))
+	}
+}
+
+// TestCompareExportByTime checks that an export whose job gives its cells no timestamp is not compared by times: its cells are built with the time of the
+// comparison, so that all cells of a table would differ from them, and a repair would delete those.
+func TestCompareExportByTime(t *testing.T) {
+	t.Parallel()
+	m := newMade(t)
+	given := m.export("one.csv", text())
+	none := given.Spec()
+	none.Timestamp = 0
+	without := jobtest.Resolve(t, none)
+	of := none
+	of.CellTimestamp = &spec.TimeColumn{Column: "v"}
+	column := jobtest.Resolve(t, of)
+	for name, r := range map[string]Request{"`since`": {Choice: choice.Choice{Since: 5}}, "`until`": {Choice: choice.Choice{Until: 5}}, "`timestamps`": {Timestamps: true}, "": {}} {
+		for _, js := range []*spec.Job{&without, &given, &column} {
+			table, export := Side{Table: loader.TableName{Namespace: "default", Qualifier: "t"}, Env: m.env}, Side{Export: js, Env: m.env}
+			for i, sides := range [][2]Side{{export, table}, {table, export}} {
+				r.A, r.B, r.Versions, r.Repair = sides[0], sides[1], 1, i == 0
+				err := r.check(Options{})
+				if refused := js == &without && name != ""; refused && (fail.KindOf(err) != fail.Config || !strings.HasPrefix(fmt.Sprint(err), name+" needs the time of each cell")) || !refused && err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		}
 	}
 }

@@ -109,12 +109,32 @@ func (r Request) check(o Options) error {
 	if err := r.Choice.Check(); err != nil {
 		return err
 	}
+	if by := r.byTime(); by != "" {
+		for _, s := range []Side{r.A, r.B} {
+			if s.Export != nil && s.Export.Timestamp == 0 && s.Export.CellTimestamp == nil {
+				return fail.Errorf(fail.Config, "%s needs the time of each cell, and the export's job gives none: give the load's %s, or map a column by `cell_timestamp`", by, setting.Timestamp)
+			}
+		}
+	}
 	if r.Key != "" {
 		if _, err := r.keys(); err != nil {
 			return fail.With(fail.Config, err)
 		}
 	}
 	return nil
+}
+
+// byTime returns the setting by which timestamps of cells decide what differs; empty: they do not.
+func (r Request) byTime() setting.Name {
+	switch {
+	case r.Timestamps:
+		return setting.Timestamps
+	case r.Choice.Since > 0:
+		return setting.Since
+	case r.Choice.Until > 0:
+		return setting.Until
+	}
+	return ""
 }
 
 // keySpecs are the parsed key specs of a request with Key.
