@@ -22,8 +22,9 @@
 //     as they were loaded: HBase drops cells with too many newer versions only when
 //     it writes both into one file. It also holds for cells that a compaction has
 //     rewritten if the family keeps at least two versions, and one more for each other
-//     timestamp of the table that was undone before. Where it does not hold, the caller
-//     may know that the load has only added rows ([Options.InsertOnly]).
+//     timestamp of the table that was undone before. If it has a TTL and MIN_VERSIONS,
+//     only these count ([kept]). Where it does not hold, the caller may know that the
+//     load has only added rows ([Options.InsertOnly]).
 //
 // A compaction that does not include the markers counts the load's cells as versions, and drops the cells that they have overwritten, before the
 // markers are loaded and after. So if a family keeps too few versions, its files of markers also contain, in addition to each marker, copies of the

@@ -32,15 +32,19 @@ func (l *load) refusals(s *result.Survey, insertOnly bool) (all []setting.Text) 
 	}
 	for _, f := range s.Families {
 		need := 2 + l.others
+		keeps, past := kept(f), ""
+		if keeps < f.Versions {
+			past = " past its TTL"
+		}
 		switch {
 		case insertOnly:
 		case f.KeepDeleted && s.RowsRestored > 0 && !keepsOlder(f, l.others):
-			no("family %s has KEEP_DELETED_CELLS and keeps %d versions, which include deleted cells: a compaction would drop older ones (%d versions are enough if no single versions are deleted)", f.Family, f.Versions, need)
+			no("family %s has KEEP_DELETED_CELLS and keeps %d versions%s, which include deleted cells: a compaction would drop older ones (%d versions are enough if no single versions are deleted)", f.Family, keeps, past, need)
 		case f.Compacted == 0:
-		case f.Versions == 1 && l.others == 0:
-			no("family %s keeps one version, and a compaction rewrote %d of the load's %d cells: cells that they overwrote are gone (give %s if the load only added rows)", f.Family, f.Compacted, f.Cells, setting.InsertOnly)
-		case f.Versions < need:
-			no("family %s keeps %d versions, a compaction rewrote %d of the load's %d cells, and %d other timestamps were undone: with fewer than %d versions overwritten cells may be gone", f.Family, f.Versions, f.Compacted, f.Cells, l.others, need)
+		case keeps == 1 && l.others == 0:
+			no("family %s keeps one version%s, and a compaction rewrote %d of the load's %d cells: cells that they overwrote are gone (give %s if the load only added rows)", f.Family, past, f.Compacted, f.Cells, setting.InsertOnly)
+		case keeps < need:
+			no("family %s keeps %d versions%s, a compaction rewrote %d of the load's %d cells, and %d other timestamps were undone: with fewer than %d versions overwritten cells may be gone", f.Family, keeps, past, f.Compacted, f.Cells, l.others, need)
 		case f.Deletes > 0:
 			no("in %d rows of family %s markers delete single versions, and a compaction rewrote %d of the load's %d cells: what readers saw there before the load is unknown", f.Deletes, f.Family, f.Compacted, f.Cells)
 		}
@@ -62,7 +66,16 @@ func refuse(r *result.Undo, all []setting.Text) error {
 // keepsOlder reports whether a family keeps the cells that become visible again, whichever files a compaction combines: it has a version for them, one for
 // the load, and one for each other timestamp that was undone.
 func keepsOlder(f result.SurveyFamily, others int) bool {
-	return f.Versions >= 2+others && f.Deletes == 0
+	return kept(f) >= 2+others && f.Deletes == 0
+}
+
+// kept returns the number of versions that a compaction keeps, of any age: a cell that is older than the family's TTL is visible if it is among the
+// newest MIN_VERSIONS, and is dropped if it is not.
+func kept(f result.SurveyFamily) int {
+	if f.MinVersions > 0 {
+		return min(f.Versions, f.MinVersions)
+	}
+	return f.Versions
 }
 
 // uncompacted returns a survey as if no compaction had rewritten the load's cells.

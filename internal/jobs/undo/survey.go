@@ -2,6 +2,7 @@ package undo
 
 import (
 	"context"
+	"math"
 	"sync"
 	"time"
 
@@ -66,9 +67,12 @@ func (l *load) survey(ctx context.Context, snap *snapshot.Snapshot, o reading) (
 func (l *load) empty(snap *snapshot.Snapshot) *result.Survey {
 	s := &result.Survey{Table: l.table.String(), Timestamp: l.stamp, Regions: []result.SurveyRegion{}}
 	for _, f := range snap.Families {
+		if f.TTL == math.MaxInt64 { // for ever
+			f.MinVersions = 0
+		}
 		for _, own := range l.families {
 			if f.Name == own {
-				s.Families = append(s.Families, result.SurveyFamily{Family: f.Name, Versions: f.Versions, KeepDeleted: f.KeepDeleted})
+				s.Families = append(s.Families, result.SurveyFamily{Family: f.Name, Versions: f.Versions, MinVersions: f.MinVersions, KeepDeleted: f.KeepDeleted})
 			}
 		}
 	}

@@ -96,6 +96,8 @@ type Survey struct {
 type SurveyFamily struct {
 	Family   string `json:"family"`
 	Versions int    `json:"versions"` // VERSIONS of the family
+	// MinVersions is MIN_VERSIONS of a family with a TTL: so many versions stay when they are older than that. 0: none stays, or there is no TTL.
+	MinVersions int `json:"min_versions,omitempty"`
 	// KeepDeleted is KEEP_DELETED_CELLS: a deleted cell still counts among the versions.
 	KeepDeleted bool `json:"keep_deleted_cells,omitempty"`
 
