@@ -54,6 +54,7 @@ type familyReader struct {
 
 	open          bool // the last cell of this column is of the load:
 	again         bool // no file read so far has it as it was loaded
+	rewritten     bool // a compaction has rewritten an older copy, from an earlier load
 	column, value []byte
 }
 
@@ -127,17 +128,22 @@ func (r *reader) cell(c *hfile.Cell, loaded bool) error {
 	}
 	own := c.Timestamp == r.load.stamp
 	switch {
-	case r.load.ofLoad(c) && f.open && bytes.Equal(f.column, c.Qualifier): // a copy in another file
-		if f.again && loaded {
+	case r.load.ofLoad(c) && f.open && bytes.Equal(f.column, c.Qualifier): // a copy in an older file
+		switch {
+		case f.again && loaded:
 			f.again = false
 			f.compacted--
+		case !f.again && !loaded && !f.rewritten:
+			f.rewritten = true
+			f.compacted++
 		}
 	case r.load.ofLoad(c):
 		r.hold(f, c)
 		if seen {
 			r.row.cellsSeen++
 		}
-		if f.again = !loaded; f.again {
+		f.again, f.rewritten = !loaded, false
+		if f.again {
 			f.compacted++
 		}
 	case own && c.Type == hfile.DeleteFamilyVersion:

@@ -64,3 +64,30 @@ func TestMinVersions(t *testing.T) {
 		t.Errorf("after a compaction without the markers readers see %q", got)
 	}
 }
+
+// TestLoadedTwice checks cells whose timestamp was loaded again after a compaction had rewritten the first load, which dropped what it had overwritten: the
+// second load shows nothing of that. Copies that an undo of a later load has written come before the load's cells, and count for nothing.
+func TestLoadedTwice(t *testing.T) {
+	night := testsnapshot.Put("a", "f", "p", labStamp, "night")
+	other := testsnapshot.Put("a", "f", "p", 150, "before")
+	copied := []hfile.Cell{night, testsnapshot.Put("a", "f", "p", 300, "later")}
+	load := newLab(t, 1, "f").of([]hfile.Cell{night})
+	for name, c := range map[string]struct {
+		files     func(*lab)
+		compacted int64
+	}{
+		"loaded twice":                  {func(l *lab) { l.Load(3, other); l.Load(5, night); l.Load(9, night) }, 0},
+		"compacted, loaded again":       {func(l *lab) { l.rewritten(night); l.rewritten(night, other); l.Load(9, night); l.Load(10, night) }, 1},
+		"compacted, the second copied":  {func(l *lab) { l.rewritten(night, other); l.Load(9, night); l.Load(12, copied...) }, 1},
+		"loaded twice, then copied":     {func(l *lab) { l.Load(5, night); l.Load(9, night); l.Load(12, copied...) }, 0},
+		"copied, the first one rewrote": {func(l *lab) { l.rewritten(night, other); l.Load(12, copied...) }, 1},
+	} {
+		l := newLab(t, 1, "f")
+		c.files(l)
+		s, err := load.survey(t.Context(), l.open(), labReading())
+		testcheck.Must(t, err)
+		if f := s.Families[0]; f.Cells != 1 || f.Compacted != c.compacted || len(load.refusals(s, false)) != int(c.compacted) {
+			t.Errorf("%s: %+v, refused %v", name, f, load.refusals(s, false))
+		}
+	}
+}
