@@ -43,8 +43,9 @@ func buildAgain() setting.Text {
 	return setting.Plain("build its files again, with another timestamp")
 }
 
-// freshTimestamp refuses a timestamp that was undone: delete markers hide cells
-// that are written with it, in regions where no compaction has dropped the markers.
+// freshTimestamp refuses a timestamp that was undone in one of the plan's tables:
+// delete markers hide cells that are written with it, in regions where no compaction
+// has dropped the markers.
 func freshTimestamp(ctx context.Context, c *loader.Cluster, p *checkpoint.PlanRecord, state string, again setting.Text, e progress.Events) error {
 	if state == "" {
 		return nil
@@ -53,10 +54,12 @@ func freshTimestamp(ctx context.Context, c *loader.Cluster, p *checkpoint.PlanRe
 	if err != nil {
 		return err
 	}
-	for _, u := range all {
-		if u.Cluster == p.Made.Cluster && u.Table == p.Table && u.Timestamp == p.Timestamp {
-			return fail.Errorf(fail.Config, "timestamp %d of table %s was undone (job %s), and delete markers hide cells with it: %s",
-				u.Timestamp, u.Table, u.Job, again)
+	for i := range 1 + len(p.Tables) {
+		for _, u := range all {
+			if u.Cluster == p.Made.Cluster && u.Table == p.At(i).Table && u.Timestamp == p.Timestamp {
+				return fail.Errorf(fail.Config, "timestamp %d of table %s was undone (job %s), and delete markers hide cells with it: %s",
+					u.Timestamp, u.Table, u.Job, again)
+			}
 		}
 	}
 	return nil

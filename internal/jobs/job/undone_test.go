@@ -49,3 +49,27 @@ func TestLoadsUndone(t *testing.T) {
 		})
 	}
 }
+
+// TestFreshTimestamp checks that a timestamp that was undone is refused for each table of a job: its own, further ones and indexes.
+func TestFreshTimestamp(t *testing.T) {
+	state := t.TempDir()
+	testcheck.Must(t, checkpoint.NoteUndone(t.Context(), nil, state, checkpoint.Undone{Cluster: "c", Table: "by_date", Timestamp: 5, Job: "check-1"}, progress.Events{}))
+	for name, c := range map[string]struct {
+		cluster, own, further, index string
+		timestamp                    int64
+		refused                      bool
+	}{
+		"its own table":     {"c", "by_date", "t", "", 5, true},
+		"a further table":   {"c", "t", "by_date", "", 5, true},
+		"an index":          {"c", "t", "u", "by_date", 5, true},
+		"another table":     {"c", "t", "u", "by_name", 5, false},
+		"another timestamp": {"c", "t", "by_date", "", 6, false},
+		"another cluster":   {"d", "t", "by_date", "", 5, false},
+	} {
+		p := &checkpoint.PlanRecord{Table: c.own, Timestamp: c.timestamp, Made: &checkpoint.TableRecord{Cluster: c.cluster}, Tables: []checkpoint.PlanRecord{{Table: c.further}, {Table: c.index, Index: c.index}}}
+		err := freshTimestamp(t.Context(), nil, p, state, buildAgain(), progress.Events{})
+		if c.refused && (fail.KindOf(err) != fail.Config || !strings.HasPrefix(err.Error(), "timestamp 5 of table by_date was undone (job check-1)")) || !c.refused && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
