@@ -129,9 +129,6 @@ func digestOf(parts ...string) string {
 // Name returns the name of the job's directory: its table, twelve digits that the job has on every cluster, and twelve that are unique to the job.
 func (i Identity) Name() string { return i.prefix() + i.ID[:StateDigits] }
 
-// Digits returns the digits at the end of the name.
-func (i Identity) Digits() string { return i.ID[:StateDigits] }
-
 // prefix returns the beginning of the job's name, which is the same on every cluster.
 func (i Identity) prefix() string { return i.Table + "-" + i.rest[:StateDigits] + "-" }
 
