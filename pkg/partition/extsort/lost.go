@@ -157,17 +157,7 @@ func (m *Merge) displace(c *cursor) error {
 		d = Displaced{d.By, d.Seq}
 	}
 	m.pairs = append(m.pairs, d)
-	return m.giveDisplaced(lostAtOnce)
-}
-
-// giveDisplaced moves the pairs that displace has recorded to m.displaced if there are more than limit.
-func (m *Merge) giveDisplaced(limit int) error {
-	if len(m.pairs) <= limit {
-		return nil
-	}
-	err := m.displaced.add(m.pairs...)
-	m.pairs = m.pairs[:0]
-	return err
+	return flush(m.displaced, &m.pairs, lostAtOnce)
 }
 
 // Displaced returns a list of [Options].Displaced sorted by the records that were left out, each with the record that was kept for its key. It must

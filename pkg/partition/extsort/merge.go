@@ -161,7 +161,7 @@ func (m *Merge) Next() bool {
 	}
 	c := m.tree.min()
 	if c.ended {
-		m.err = errors.Join(m.giveLost(0), m.giveDisplaced(0))
+		m.err = errors.Join(flush(m.losers, &m.lost, 0), flush(m.displaced, &m.pairs, 0))
 		return false
 	}
 	sort := c.sort
@@ -179,7 +179,7 @@ func (m *Merge) Next() bool {
 		m.dups++
 		if m.reportLeftOut(c); m.losers != nil {
 			m.lost = append(m.lost, m.leftOut(c).seq())
-			if m.err = m.giveLost(lostAtOnce); m.err != nil {
+			if m.err = flush(m.losers, &m.lost, lostAtOnce); m.err != nil {
 				return false
 			}
 		}
@@ -206,13 +206,13 @@ func (m *Merge) Next() bool {
 // lostAtOnce is the number of lost records that a merge collects before it passes them on.
 const lostAtOnce = 512
 
-// giveLost moves the lost records to m.losers if there are more than limit.
-func (m *Merge) giveLost(limit int) error {
-	if len(m.lost) <= limit {
+// flush moves records of rows that are left out to their list if there are more than limit.
+func flush[T comparable](to *losses[T], from *[]T, limit int) error {
+	if len(*from) <= limit {
 		return nil
 	}
-	err := m.losers.add(m.lost...)
-	m.lost = m.lost[:0]
+	err := to.add(*from...)
+	*from = (*from)[:0]
 	return err
 }
 
