@@ -9,9 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/fail"
-	"bulkload/internal/model/manifest"
 	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/chunk"
 	"bulkload/pkg/partition/extsort"
@@ -27,22 +25,10 @@ type Part struct {
 
 // PartRead is the result of pass 1 on a part.
 type PartRead struct {
-	Records      int64         `json:"records"`            // good and bad
-	Rejected     int64         `json:"rejected"`           // included in Records
-	Filtered     int64         `json:"filtered,omitempty"` // included in Records; left out by the job's filter
-	RejectFile   string        `json:"reject_file,omitempty"`
-	FilteredFile string        `json:"filtered_file,omitempty"`
-	SpillBytes   int64         `json:"spill_bytes"`
-	SpillRuns    int64         `json:"spill_runs"`
-	Took         time.Duration `json:"took_ns"`
-	Sums         SplitSums     `json:"sums"`              // of the part's splits
-	Regions      []PartRegion  `json:"regions"`           // regions that have rows of the part, in order, of all tables
-	Lacking      []string      `json:"lacking,omitempty"` // chosen columns that no record of the part has
-
-	FilteredOwn []int64         `json:"filtered_own,omitempty"` // as in sortTotals
-	RowSum      manifest.RowSum `json:"row_sum,omitzero"`       // of packed rows that are not rejected
-
-	Expect *expectation.Counts `json:"expect,omitempty"`
+	sortTotals
+	Sums    SplitSums    `json:"sums"`              // of the part's splits
+	Regions []PartRegion `json:"regions"`           // regions that have rows of the part, in order, of all tables
+	Lacking []string     `json:"lacking,omitempty"` // chosen columns that no record of the part has
 
 	// KeyFamilies has, for new keys of rows, the family of each column that the key names without one, if a row of the part has it. Nil: the key
 	// names none, or an earlier version has read the part.
@@ -124,7 +110,7 @@ func readPart(ctx context.Context, plans []*cells.Plan, rows rowSource, memory i
 	if err != nil {
 		return nil, err
 	}
-	p = &PartRead{Records: t.Records, Rejected: t.Rejected, Filtered: t.Filtered, FilteredOwn: t.FilteredOwn, RejectFile: t.RejectFile, FilteredFile: t.FilteredFile, SpillBytes: t.SpillBytes, SpillRuns: t.SpillRuns, Sums: SplitSums{}, Regions: []PartRegion{}, RowSum: t.RowSum, Expect: t.Expect}
+	p = &PartRead{sortTotals: t, Sums: SplitSums{}, Regions: []PartRegion{}}
 	o.Events.Phase("write")
 	if err := p.write(ctx, plans, sorter, chunk.NewWriter(sink, c), o); err != nil {
 		return nil, rows.locate(ctx, err)

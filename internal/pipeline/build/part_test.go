@@ -292,7 +292,7 @@ func TestPartThatLacksRows(t *testing.T) {
 
 // TestJudge checks that the input of all parts is evaluated together.
 func TestJudge(t *testing.T) {
-	parts := []*PartRead{{Records: 100, Rejected: 1}, {Records: 100, Rejected: 1}, {}}
+	parts := []*PartRead{{sortTotals: sortTotals{Records: 100, Rejected: 1}}, {sortTotals: sortTotals{Records: 100, Rejected: 1}}, {}}
 	all := int64(200)
 	other := int64(199)
 	for name, c := range map[string]struct {
@@ -311,14 +311,14 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	lacking := []*PartRead{{Records: 1, Lacking: []string{"a", "b"}}, {Lacking: []string{"a", "b", "c"}}, {Records: 1, Lacking: []string{"b", "c"}}}
+	lacking := []*PartRead{{sortTotals: sortTotals{Records: 1}, Lacking: []string{"a", "b"}}, {Lacking: []string{"a", "b", "c"}}, {sortTotals: sortTotals{Records: 1}, Lacking: []string{"b", "c"}}}
 	if err := Judge(lacking, spec.Spec{}); fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "no record of the input has b;") {
 		t.Error(err)
 	}
 	if err := Judge(lacking, spec.Spec{Reading: spec.Reading{Missing: "null"}}); err != nil {
 		t.Error(err)
 	}
-	if err := Judge(append(lacking, &PartRead{Records: 1}), spec.Spec{}); err != nil {
+	if err := Judge(append(lacking, &PartRead{sortTotals: sortTotals{Records: 1}}), spec.Spec{}); err != nil {
 		t.Error(err)
 	}
 	if err := Judge(parts[2:], spec.Spec{BadRecords: "0", AllowEmpty: true}); err != nil {
