@@ -3,11 +3,15 @@ package source
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/source/dialect"
+
+	"golang.org/x/text/encoding/simplifiedchinese"
 )
 
 // TestErrorsOfUTF16 checks that errors in UTF-16 text name the file and the position in its text, and do not call a compressed file damaged.
@@ -57,6 +61,39 @@ func TestMarkOfUTF8(t *testing.T) {
 			case err == nil || err.Error() != "/"+name+": the byte order mark says utf-8, not "+c.want:
 				t.Errorf("%s in %q: %v, %v", name, c.charset, rows, err)
 			}
+		}
+	}
+}
+
+// TestSplitsOfLongRuns checks that text with quotes and escapes in a set with characters of several bytes is cut where many bytes follow one another that
+// may belong to longer characters, and that its records are those of one split.
+func TestSplitsOfLongRuns(t *testing.T) {
+	gb := func(text string) string {
+		raw, err := simplifiedchinese.GB18030.NewEncoder().String(text)
+		testcheck.Must(t, err)
+		return raw
+	}
+	for name, value := range map[string]string{"Chinese": strings.Repeat(gb("誠亅"), 100), "hex": strings.Repeat("0123456789abcdef", 20), "both": strings.Repeat(gb("誠")+"5c", 90), "long": strings.Repeat(gb("誠"), 3000)} {
+		var text strings.Builder
+		var want []string
+		for i := 0; text.Len() < 700<<10; i++ {
+			fmt.Fprintf(&text, "%d,\"%s\\\"\"\n", i, value)
+			want = append(want, fmt.Sprint(i))
+		}
+		o := Options{Dialect: dialectOf(t, "mysql-csv", func(d *dialect.Dialect) { d.Charset = "gb18030" }), Columns: []string{"id", "a"}, SplitSize: 32 << 10}
+		in, err := Open(t.Context(), disk, []string{writeFile(t, "x.txt", []byte(text.String()))}, o)
+		testcheck.Must(t, err)
+		records, err := readAll(t.Context(), in)
+		testcheck.Must(t, err)
+		decoded, err := simplifiedchinese.GB18030.NewDecoder().String(value)
+		testcheck.Must(t, err)
+		for i, r := range records {
+			if i >= len(want) || !slices.Equal(r.Values, []string{want[i], decoded + `"`}) {
+				t.Fatalf("%s: record %d: %.40q", name, i, r.Values)
+			}
+		}
+		if n := len(in.Splits()); len(records) != len(want) || n < 20 {
+			t.Errorf("%s: %d of %d records, %d splits", name, len(records), len(want), n)
 		}
 	}
 }

@@ -15,13 +15,19 @@ type Block struct {
 	Faulty [2]bool // a quote is at an invalid position, where a scanner would stop
 }
 
-// Lead and Lookahead are the number of bytes of text that [Scanner.Block] needs before and after a block.
-const (
-	Lead      = 64
-	Lookahead = 16
-)
+// Lookahead is the number of bytes of text that [Scanner.Block] needs after a block.
+const Lookahead = 16
 
-// Block examines the block text[from:to]. text[:n] has [Lead] bytes before the block and [Lookahead] bytes after it. There may
+// Lead returns the number of bytes of text that [Scanner.Block] needs before a block: for the escapes before it, and for a byte that is certainly a
+// character, from which the characters up to the block are found. There may be none for long in a digest, in base64, or in Chinese text.
+func (s *Scanner) Lead() int {
+	if s.unsafe {
+		return 16 << 10
+	}
+	return 64
+}
+
+// Block examines the block text[from:to]. text[:n] has [Scanner.Lead] bytes before the block and [Lookahead] bytes after it. There may
 // be fewer if the whole text begins with text[:n], which begins says, or ends with it, which ends says. After n, the slice text
 // has [Slack] more bytes.
 func (s *Scanner) Block(text []byte, n, from, to int, begins, ends bool) (b Block) {

@@ -28,7 +28,7 @@ func TestBlocks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(11, uint64(len(name))))
-			tokens := []string{d.FieldSep, d.FieldSep, "a", "bc", "\xd5\x5c", "\x81\x7c", "\xb0\xa1", "\r", " "}
+			tokens := []string{d.FieldSep, d.FieldSep, "a", "bc", "\xd5\x5c", "\x81\x7c", "\xb0\xa1", "\r", " ", strings.Repeat("\xd5\x5c", 70), strings.Repeat("A", 131)}
 			end := d.RecordSep
 			if end == "" {
 				end = "\n"
@@ -52,7 +52,7 @@ func TestBlocks(t *testing.T) {
 				if r.IntN(2) == 0 {
 					set = gbk
 				}
-				seen += followed(t, d, set, text, 1+r.IntN(40))
+				seen += followed(t, d, set, text, 1+r.IntN(150))
 			}
 			if seen < rounds/20 {
 				t.Errorf("only %d blocks with a record", seen)
@@ -88,7 +88,7 @@ func followed(t *testing.T, d *dialect.Dialect, set Charset, text string, size i
 	state := 0
 	for from := 0; from < len(text); from += size {
 		to := min(from+size, len(text))
-		lead, behind := max(0, from-Lead), min(len(text), to+Lookahead)
+		lead, behind := max(0, from-s.Lead()), min(len(text), to+Lookahead)
 		piece := make([]byte, behind-lead+Slack)
 		copy(piece, text[lead:behind])
 		b := New(d, 1, set).Block(piece, behind-lead, from-lead, to-lead, lead == 0, behind == len(text))

@@ -48,7 +48,7 @@ func CSV(ctx context.Context, t Text, comma byte) ([]int64, error) {
 
 // Quoted is [CSV] for dialects with escapes within quotes. The scanner's number of columns does not matter.
 func Quoted(ctx context.Context, t Text, s *delimited.Scanner) ([]int64, error) {
-	with := around{before: delimited.Lead, after: delimited.Lookahead, slack: delimited.Slack}
+	with := around{before: s.Lead(), after: delimited.Lookahead, slack: delimited.Slack}
 	return t.byBlocks(ctx, func(ctx context.Context, src Reader, from, to int64) (block, error) {
 		q := block{inside: [2]int{0, 1}}
 		err := t.pieces(ctx, src, from, to, with, func(p piece) {
