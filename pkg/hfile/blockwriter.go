@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"slices"
 )
 
@@ -116,8 +117,7 @@ func (b *blockWriter) seal(kind blockKind, at, size int) placed {
 	}
 	onDisk := len(b.buf) - at // header and data
 	sums := (onDisk + b.bytesPerSum - 1) / b.bytesPerSum
-	if int64(onDisk)+4*int64(sums) > 1<<31-1 {
-		b.err = fmt.Errorf("block at offset %d has %d bytes, more than a block can have", place.offset, onDisk)
+	if !b.fits(place.offset, max(int64(onDisk)+4*int64(sums), int64(size))) {
 		return place
 	}
 	chain := blockKinds[kind].chain
@@ -136,6 +136,14 @@ func (b *blockWriter) seal(kind blockKind, at, size int) placed {
 		b.flush()
 	}
 	return place
+}
+
+// fits reports whether a block's size fits in its fields of 31 bits. If not, it is an error of the file.
+func (b *blockWriter) fits(offset, size int64) bool {
+	if b.err == nil && size > math.MaxInt32 {
+		b.err = fmt.Errorf("block at offset %d has %d bytes, more than a block can have", offset, size)
+	}
+	return b.err == nil
 }
 
 // appendChecksums appends a checksum of each piece of header and data from position

@@ -50,7 +50,7 @@ func (f *bloomReader) parseMeta(b []byte) error {
 	f.maxKeys = d.i64()
 	chunks := d.i32()
 	f.comparator = string(d.vbytes())
-	if d.err == nil && (f.hashes < 1 || f.hashes > 256 || chunks < 0 || chunks > d.rest()/minRootEntry) {
+	if d.err == nil && (f.hashes < 1 || f.hashes > maxBloomHashes || chunks < 0 || chunks > d.rest()/minRootEntry) {
 		d.fail(fmt.Sprintf("%d hashes, %d chunks", f.hashes, chunks))
 	}
 	if d.err == nil && (hash < 0 || hash >= len(bloomHashes)) {

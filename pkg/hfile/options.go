@@ -100,12 +100,12 @@ type Options struct {
 	BlockSize        int          // bytes of unencoded cells after which a data block ends, at most MaxBlockSize, default 65536
 	Checksum         ChecksumType // default CRC32C
 	BytesPerChecksum int          // bytes that one checksum covers, default 16384 (hbase.hstore.bytes.per.checksum)
-	EncodedRatio     float64      // hbase.writer.unified.encoded.blocksize.ratio, default 0: the unencoded size ends a block
+	EncodedRatio     float64      // of BlockSize, hbase.writer.unified.encoded.blocksize.ratio, default 0: the unencoded size ends a block
 
 	IndexBlockSize  int     // bytes of an index block, default 131072 (hfile.index.block.max.size)
 	IndexMinEntries int     // minimum number of entries in an index block, at least 2, default 16 (hfile.index.block.min.entries)
-	BloomBlockSize  int     // bytes of a Bloom chunk, default 131072 (io.storefile.bloom.block.size)
-	BloomErrorRate  float32 // rate of false positives, between 0 and 1, default 0.01 (io.storefile.bloom.error.rate)
+	BloomBlockSize  int     // bytes of a Bloom chunk, below 256 MiB, default 131072 (io.storefile.bloom.block.size)
+	BloomErrorRate  float32 // rate of false positives, above 0, at most about 0.6, default 0.01 (io.storefile.bloom.error.rate)
 
 	CreateTime   int64  // milliseconds since 1970, hfile.CREATE_TIME_TS
 	BulkloadTime int64  // milliseconds since 1970, BULKLOAD_TIMESTAMP
@@ -119,6 +119,13 @@ type Options struct {
 
 // MaxBlockSize is the maximum of [Options.BlockSize]: a block's sizes are 32-bit.
 const MaxBlockSize = 1 << 30
+
+// maxBloomBlock is the maximum of [Options.BloomBlockSize]: readers number the bits of a chunk, whose size is a multiple of 1<<bloomMaxFold
+// bytes, in 31 bits. maxBloomHashes is the maximum number of hash functions that readers here accept.
+const (
+	maxBloomBlock  = 1<<28 - 1<<bloomMaxFold
+	maxBloomHashes = 256
+)
 
 func (o Options) withDefaults() Options {
 	o.BlockSize = cmp.Or(o.BlockSize, 64<<10)
@@ -145,13 +152,23 @@ func (o Options) Validate() error {
 	refuse(o.Zstd > ZstdBlocks, "unknown zstd framing %d", o.Zstd)
 	refuse(int(o.Encoding) >= len(encodingNames), "unknown data block encoding %d", o.Encoding)
 	refuse(int(o.Bloom) >= len(bloomNames), "unknown bloom type %d", o.Bloom)
-	refuse(o.Bloom == BloomRowPrefix && o.BloomPrefix <= 0, "bloom type %s needs a prefix length above 0, not %d", o.Bloom, o.BloomPrefix)
-	refuse(o.BlockSize < 1 || o.BlockSize > MaxBlockSize, "block size %d is outside 1..%d", o.BlockSize, MaxBlockSize)
+	within := func(n, least, most int, name string) {
+		refuse(n < least || n > most, "%s %d is outside %d..%d", name, n, least, most)
+	}
+	if o.Bloom == BloomRowPrefix {
+		within(o.BloomPrefix, 1, math.MaxInt32, "bloom prefix length (RowPrefixBloomFilter.prefix_length)")
+	}
+	within(o.BlockSize, 1, MaxBlockSize, "block size")
 	refuse(int(o.Checksum) >= len(checksumNames), "unknown checksum type %d", o.Checksum)
-	refuse(o.BytesPerChecksum < 1 || o.IndexBlockSize < 1 || o.IndexMinEntries < 2 || o.BloomBlockSize < 1,
-		"bytes per checksum %d, index block size %d and bloom block size %d must be above 0, index entries %d at least 2",
-		o.BytesPerChecksum, o.IndexBlockSize, o.BloomBlockSize, o.IndexMinEntries)
-	refuse(o.BloomErrorRate <= 0 || o.BloomErrorRate >= 1, "bloom error rate %g is outside 0..1", o.BloomErrorRate)
+	within(o.BytesPerChecksum, 1, math.MaxInt32, "bytes per checksum (hbase.hstore.bytes.per.checksum)")
+	refuse(!(o.EncodedRatio >= 0 && o.EncodedRatio*float64(o.BlockSize) <= MaxBlockSize),
+		"encoded size ratio (hbase.writer.unified.encoded.blocksize.ratio) %g of a block of %d bytes is outside 0..%d", o.EncodedRatio, o.BlockSize, MaxBlockSize)
+	within(o.IndexBlockSize, 1, math.MaxInt32, "index block size (hfile.index.block.max.size)")
+	within(o.IndexMinEntries, 2, math.MaxInt32, "index entries (hfile.index.block.min.entries)")
+	within(o.BloomBlockSize, 1, maxBloomBlock, "bloom block size (io.storefile.bloom.block.size)")
+	size := sizeBloom(min(max(o.BloomBlockSize, 1), maxBloomBlock), o.BloomErrorRate, o.Bloom == BloomRowCol)
+	refuse(!(o.BloomErrorRate > 0 && o.BloomErrorRate < 1) || size.hashes < 1 || size.hashes > maxBloomHashes || size.maxKeys < 1,
+		"bloom error rate (io.storefile.bloom.error.rate) %g makes no filter: 0.01 does", o.BloomErrorRate)
 	refuse(len(o.Family) > MaxFamilyLen, "family of %d bytes is longer than %d", len(o.Family), MaxFamilyLen)
 	return errors.Join(errs...)
 }
@@ -181,7 +198,7 @@ type blockLimits struct{ encoded, unencoded int }
 
 func (o *Options) blockLimits() blockLimits {
 	if limit := int(float64(o.BlockSize) * o.EncodedRatio); limit > 0 {
-		return blockLimits{limit, math.MaxInt}
+		return blockLimits{limit, MaxBlockSize}
 	}
 	return blockLimits{o.BlockSize, o.BlockSize}
 }

@@ -222,6 +222,7 @@ func (w *Writer) blockFull() bool {
 // endBlock writes the open data block and opens the next.
 func (w *Writer) endBlock() {
 	kind, payload := w.closeBlock()
+	w.blocks.fits(w.blocks.base+int64(len(w.blocks.buf)), int64(w.unencoded))
 	w.addBlock(w.blocks.write(kind, payload), len(payload), w.firstKey)
 	w.startBlock()
 }
