@@ -231,19 +231,22 @@ func (f *inputFile) firstRecord(data []byte, last bool, o *Options) (bool, error
 		return false, err
 	}
 	at += f.excelSep(data[at:])
-	for range f.dialect.SkipLines {
-		i := bytes.IndexByte(data[at:], '\n')
-		if i < 0 {
-			return false, nil
-		}
-		at += i + 1
+	whole := last || len(data) >= o.MaxRecord
+	skipped, err := f.skipLines(data[at:], whole)
+	if skipped < 0 {
+		return false, err
 	}
+	at += skipped
 	f.dataStart, f.blank = int64(at), last && sniff.Blank(data[at:])
 	h := f.dialect.Header
-	switch headless := h == dialect.HeaderNo || h == dialect.HeaderFirst && !f.first; {
-	case f.blank:
+	headless := h == dialect.HeaderNo || h == dialect.HeaderFirst && !f.first
+	if f.blank {
 		return headless || h == dialect.HeaderMatch, nil
-	case headless:
+	}
+	if wait, err := f.endings(data[at:], last, whole); wait || err != nil {
+		return false, err
+	}
+	if headless {
 		return true, f.noHeader(data[at:], last, o)
 	}
 	names, next, bad := delimited.New(f.dialect, 1, f.decoder()).First(data[at:], last)
@@ -260,7 +263,11 @@ func (f *inputFile) firstRecord(data []byte, last bool, o *Options) (bool, error
 	if err := f.named(names, data, at, at+next, f.dialect.RecordSep); err != nil {
 		return false, fmt.Errorf("%s: header: %w", f.Path, err)
 	}
-	return true, nil
+	if f.dialect.RecordSep == "\n" {
+		return true, nil // CR is data
+	}
+	wait, err := f.endings(data[at+next:], last, whole)
+	return !wait, err
 }
 
 // decode sets the character set of a file's dialect. UTF-16 and EBCDIC text is decoded as a whole, from the beginning; for other sets, and

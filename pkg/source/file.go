@@ -234,7 +234,7 @@ func (f *inputFile) probeDump(ctx context.Context, head []byte, o *Options) erro
 	case len(o.Columns) == 0:
 		return fmt.Errorf("%s: %w", f.Path, errNoColumns)
 	case seen == sepLineFeed:
-		return setting.Errorf("%s: no record ends with %s, and the file ends with a line feed: %s", f.Path, SepOf(record), howToRead())
+		return f.errLineFeed(SepOf(record).String())
 	}
 	return nil
 }
