@@ -40,7 +40,25 @@ func (k csvFormat) probe(ctx context.Context, f *inputFile, head []byte, o *Opti
 			return nil, fmt.Errorf("%s: %w", f.Path, err)
 		}
 	}
+	if c := o.RecordSep.or(0x0a); c != '\r' && hasOutside(head, c) { // CR before LF is read, and CR alone refused
+		return nil, setting.Errorf("%s: it has the byte %s of %s, and CSV has lines: give %s csv, with which it ends records, or leave it out",
+			f.Path, o.RecordSep, setting.RecordSep, setting.Name("dialect"))
+	}
 	return k.text(f), f.probeCSV(ctx, o)
+}
+
+// hasOutside reports whether a byte other than a line feed is in CSV outside of quotes.
+func hasOutside(text []byte, c byte) bool {
+	quoted := false
+	for _, b := range text {
+		switch {
+		case b == '"':
+			quoted = !quoted
+		case b == c && !quoted:
+			return c != '\n'
+		}
+	}
+	return false
 }
 
 func (csvFormat) text(f *inputFile) textForm { return csvText{textFile{f}} }

@@ -159,7 +159,8 @@ func (o Options) Validate() error {
 	if o.MaxRecord > maxMaxRecord || o.ChunkSize > maxMaxRecord {
 		return fmt.Errorf("the longest record and the chunk size must not be above %s", setting.Count(maxMaxRecord, "byte"))
 	}
-	if f, r := o.dumpSeps(); f == r {
+	lines := !o.RecordSep.set && o.Format != FormatAuto && o.Format.Traits().RecordSep == (Sep{})
+	if f, r := o.dumpSeps(); f == r && !lines {
 		return fmt.Errorf("field and record separator are the same byte %s", SepOf(f))
 	}
 	if err := o.listing().Check(); err != nil {
