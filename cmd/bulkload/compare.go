@@ -83,7 +83,7 @@ The same command resumes a comparison that was killed, by ranges of rows.`,
 	o.choiceFlags.add(f)
 	o.limitFlags.add(f)
 	settings.Bind(f, settings.To{"reject-file": &o.work.RejectFile, "all-versions": &o.allVersions, "timestamps": &o.request.Timestamps, "new-key": &o.request.Key, "old-key": &o.request.OldKey,
-		"b-conf": &o.bConf, "digests": &o.options.Digests, "differences": &o.options.Differences, "limit": &o.options.Limit, "repair-b": &o.request.Repair, "staging": &o.options.Staging})
+		"b-conf": &o.bConf, "digests": &o.options.Digests, "differences": &o.options.Differences, "limit": &o.options.Limit, "repair-b": &o.request.Repair, "phoenix-indexes": &o.options.PhoenixIndexes, "staging": &o.options.Staging})
 	addOwnState(f, &o.options.State)
 	return cmd
 }

@@ -104,6 +104,11 @@ func (p *repair) plan(ctx context.Context) (err error) {
 	if p.facts, err = cluster.TableFacts(ctx, p.env, p.cluster, table, families...); err != nil {
 		return err
 	}
+	if p.found != nil { // otherwise the load has begun
+		if err := job.CheckPhoenix(ctx, p.cluster, p.facts, p.options.PhoenixIndexes, p.options.Events); err != nil {
+			return err
+		}
+	}
 	if p.job.Plan == nil {
 		now := time.Now().UnixMilli()
 		l, err := staging.Choose(ctx, p.env, p.options.Staging, table, now)

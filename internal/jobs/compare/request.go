@@ -75,6 +75,8 @@ type Options struct {
 	Digests     string // file for the digests of each range; empty: no digests
 	Limit       int    // maximum number of rows in Differences, default 1000
 	RangeBytes  int64  // approximate bytes of HFiles per range; default 64 MiB
+	// PhoenixIndexes is ignore to repair a table that has Phoenix indexes, which a repair does not change. Default: the repair is refused.
+	PhoenixIndexes string
 }
 
 const (

@@ -43,14 +43,14 @@ type LoadOptions struct {
 	discard bool // only discards an earlier load of the directory, with State.Restart, unless that has finished
 }
 
-// phoenix refuses a table with Phoenix indexes, unless the caller ignores them.
-func phoenix(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, o LoadOptions) error {
-	check := preflight.Phoenix(ctx, c, facts.Table, o.PhoenixIndexes)
+// CheckPhoenix refuses to load a table with Phoenix indexes, unless indexes is ignore.
+func CheckPhoenix(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, indexes string, e progress.Events) error {
+	check := preflight.Phoenix(ctx, c, facts.Table, indexes)
 	switch check.Severity {
 	case preflight.SeverityError:
 		return fail.With(fail.Check, setting.Errorf("%s (%s)", check.Message, check.Hint))
 	case preflight.SeverityWarning:
-		o.Events.Warn("check", "check", check.Name, "warning", check.Message, "hint", check.Hint)
+		e.Warn("check", "check", check.Name, "warning", check.Message, "hint", check.Hint)
 	}
 	return nil
 }

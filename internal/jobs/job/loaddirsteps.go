@@ -32,7 +32,7 @@ func (d *dirLoad) findTable(ctx context.Context, table string, families []string
 	if err := checkMergeDir(ctx, d.out.FS, d.at.Path, d.facts.Table); err != nil {
 		return err
 	}
-	return phoenix(ctx, d.cluster, d.facts, d.options)
+	return CheckPhoenix(ctx, d.cluster, d.facts, d.options.PhoenixIndexes, d.options.Events)
 }
 
 // conflicts refuses files that have different values for the same cell. Files of a build do not overlap, and are not read.
