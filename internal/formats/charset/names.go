@@ -14,6 +14,8 @@ import (
 	"golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/traditionalchinese"
+
+	"bulkload/pkg/keygen"
 )
 
 // A known set is built on its first lookup: its tables take up to 350 KiB and some milliseconds.
@@ -155,46 +157,17 @@ func Names() []string {
 
 // similarNames returns up to four canonical names that are similar to a folded name.
 func similarNames(folded string) string {
-	if len(folded) < 2 || len(folded) > 32 {
-		return ""
-	}
-	var names []string
-	best := 3
+	var known, names []string
+	canonical := map[string]string{}
 	for _, k := range sets {
-		least := best + 1
-		for _, known := range append(strings.Fields(k.aliases), fold(k.name)) {
-			least = min(least, distance(folded, known))
-		}
-		if least < best {
-			best, names = least, nil
-		}
-		if least == best && least < len(folded) && len(names) < 4 {
-			names = append(names, k.name)
+		for _, name := range append(strings.Fields(k.aliases), fold(k.name)) {
+			known, canonical[name] = append(known, name), k.name
 		}
 	}
-	if best > 2 {
-		return ""
+	for _, near := range keygen.Nearest(folded, known) {
+		if name := canonical[near]; len(names) < 4 && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
 	return strings.Join(names, ", ")
-}
-
-// distance returns the edit distance of two names: insertions, deletions and replacements of characters.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := diagonal
-			if a[i] != b[j] {
-				d++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(d, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
