@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"bulkload/pkg/setting"
 )
 
 // endpoint is the address of the buckets of a kind. The zero value is the provider's own.
@@ -25,7 +27,7 @@ func ParseEndpoints(list []string) (map[kind]endpoint, error) {
 		scheme, address, _ := strings.Cut(text, "=")
 		k := kinds[strings.ToLower(scheme)]
 		if _, twice := all[k]; k == "" || twice {
-			return nil, fmt.Errorf("endpoint %q: want SCHEME=URL, once for each of s3, gs, abfs, oss and obs", cut(scheme, 20))
+			return nil, fmt.Errorf("endpoint %q: want SCHEME=URL, once for each of s3, gs, abfs, oss and obs", setting.Shorten(scheme, 20))
 		}
 		e, err := parseEndpoint(address)
 		if err != nil {
@@ -54,7 +56,7 @@ func parseEndpoint(address string) (e endpoint, err error) {
 		case name == "credentials" && value == "none":
 			e.anonymous = true
 		default:
-			return e, fmt.Errorf("%q is not known: want region=NAME, style=path, style=virtual or credentials=none", cut(name, 20))
+			return e, fmt.Errorf("%q is not known: want region=NAME, style=path, style=virtual or credentials=none", setting.Shorten(name, 20))
 		}
 	}
 	e.url = &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}
@@ -116,11 +118,4 @@ func awsEndpoint(region string) *url.URL {
 		domain = "amazonaws.com.cn"
 	}
 	return &url.URL{Scheme: "https", Host: "s3." + cmp.Or(region, "us-east-1") + "." + domain}
-}
-
-func cut(s string, most int) string {
-	if len(s) > most {
-		return s[:most] + "…"
-	}
-	return s
 }

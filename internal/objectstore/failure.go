@@ -72,7 +72,7 @@ func (s *Store) explain(q *request, err error) error {
 	case a.code == "InvalidObjectState" || a.code == "BlobArchived" || a.code == "BlobBeingRehydrated":
 		return setting.Errorf("%s is archived: restore it in the store, then run again", q.what)
 	case a.region != "" || a.status/100 == 3 || a.code == "AuthorizationHeaderMalformed":
-		return setting.Errorf("%s is in region %s: give it in %s (%w)", s.root, cut(cmp.Or(a.region, "unknown"), 40), setting.Endpoint, a)
+		return setting.Errorf("%s is in region %s: give it in %s (%w)", s.root, setting.Shorten(cmp.Or(a.region, "unknown"), 40), setting.Endpoint, a)
 	case a.code == "RequestTimeTooSkewed" || isDenial(a.status) && a.skew.Abs() > maxSkew:
 		return setting.Errorf("%s: the clocks of this host and of the store differ by %s: set this host's (%w)", q.what, a.skew.Abs().Round(time.Second), a)
 	case a.code == "ExpiredToken" || a.code == "TokenRefreshRequired" || a.code == "ExpiredTokenException":

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"bulkload/pkg/setting"
 )
 
 // Sizes in bytes of the ranges that a file requests, and limits of a file.
@@ -314,7 +316,7 @@ func drain(body io.Reader) { _, _ = io.CopyN(io.Discard, body, 1) }
 // checkSame checks that an answer has the requested bytes, and that the object is unchanged.
 func (s *Store) checkSame(resp *http.Response, o object, from, n int64) error {
 	if tag := s.protocol.tag(resp.Header); tag != "" && o.tag != "" && tag != o.tag {
-		return &ChangedError{s.name(o.key), fmt.Sprintf("its tag was %s, it is %s", cut(o.tag, 40), cut(tag, 40))}
+		return &ChangedError{s.name(o.key), fmt.Sprintf("its tag was %s, it is %s", setting.Shorten(o.tag, 40), setting.Shorten(tag, 40))}
 	}
 	if resp.StatusCode == http.StatusOK && from == 0 && n == o.size && (resp.ContentLength < 0 || resp.ContentLength == n) {
 		return nil
@@ -329,7 +331,7 @@ func (s *Store) checkSame(resp *http.Response, o object, from, n int64) error {
 		return &ChangedError{s.name(o.key), fmt.Sprintf("its size was %d, it is %d", o.size, size)}
 	}
 	if a, err := strconv.ParseInt(first, 10, 64); err != nil || a != from {
-		return fmt.Errorf("it sent bytes %s, not those from %d", cut(place, 40), from)
+		return fmt.Errorf("it sent bytes %s, not those from %d", setting.Shorten(place, 40), from)
 	}
 	if b, err := strconv.ParseInt(last, 10, 64); err != nil || b != from+n-1 {
 		return &shortError{b - from + 1, n}

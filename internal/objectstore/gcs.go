@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
+
+	"bulkload/pkg/setting"
 )
 
 // gcs is the protocol of Google Cloud Storage's JSON API.
@@ -157,7 +159,7 @@ func (p *gcs) token() (*oauth2.Token, time.Time, error) {
 		return t, t.Expiry, nil
 	}
 	if r, ok := errors.AsType[*oauth2.RetrieveError](err); ok && r.Response != nil {
-		err = fmt.Errorf("the credentials (%s) give no token: %s answered %d (%s)", p.found, r.Response.Request.URL.Host, r.Response.StatusCode, cut(cmp.Or(r.ErrorCode, "no reason"), 40))
+		err = fmt.Errorf("the credentials (%s) give no token: %s answered %d (%s)", p.found, r.Response.Request.URL.Host, r.Response.StatusCode, setting.Shorten(cmp.Or(r.ErrorCode, "no reason"), 40))
 		if !passing(r.Response.StatusCode) {
 			return nil, time.Time{}, finalError{err}
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bulkload/internal/base/retry"
+	"bulkload/pkg/setting"
 )
 
 // patience holds the limits of a request. Tests use shorter ones.
@@ -64,7 +65,7 @@ type answer struct {
 
 func (a *answer) Error() string {
 	if a.code != "" {
-		return fmt.Sprintf("it answered %d (%s)", a.status, cut(a.code, 40))
+		return fmt.Sprintf("it answered %d (%s)", a.status, setting.Shorten(a.code, 40))
 	}
 	return fmt.Sprintf("it answered %d", a.status)
 }
@@ -188,7 +189,7 @@ func bare(err error) error {
 	}
 	if text := err.Error(); strings.ContainsAny(text, "\r\n") || len(text) > 160 {
 		first, _, _ := strings.Cut(strings.ReplaceAll(text, "\r", "\n"), "\n")
-		return errors.New(cut(first, 160))
+		return errors.New(setting.Shorten(first, 160))
 	}
 	return err
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 	"github.com/minio/minio-go/v7/pkg/signer"
+
+	"bulkload/pkg/setting"
 )
 
 // s3 is the protocol of Amazon S3, which many other stores implement.
@@ -80,7 +82,7 @@ func (p *s3) page(body []byte, token string) (page, error) {
 		return page{}, fmt.Errorf("a list that cannot be read: %w", err)
 	}
 	if list.XMLName.Local != "ListBucketResult" {
-		return page{}, finalf("it answered with %s, not with a list: is this a store of S3's protocol?", cut(list.XMLName.Local, 40))
+		return page{}, finalf("it answered with %s, not with a list: is this a store of S3's protocol?", setting.Shorten(list.XMLName.Local, 40))
 	}
 	decoded := func(s string) (string, error) {
 		if list.Encoding != "url" {

@@ -76,9 +76,7 @@ func ColumnList(names []string) string {
 	const most, longest = 30, 60
 	cut := make([]string, min(len(names), most))
 	for i := range cut {
-		if cut[i] = names[i]; len(cut[i]) > longest {
-			cut[i] = cut[i][:longest] + "…"
-		}
+		cut[i] = setting.Shorten(names[i], longest)
 	}
 	if len(names) > most {
 		return fmt.Sprintf("%q and %d more", cut, len(names)-most)

@@ -185,6 +185,14 @@ func Count[N ~int | ~int64 | ~uint32 | ~uint64](n N, one string) string {
 	return fmt.Sprintf("%d %ss", n, one)
 }
 
+// Shorten returns a text, or its first most bytes without a cut character and a mark that more follows.
+func Shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
 // Bytes returns a count of bytes as a person reads it: 512 B, 1.5 MiB.
 func Bytes(n int64) string {
 	const unit = 1024

@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/cli/ending"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
+	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
 )
@@ -107,11 +108,7 @@ func (l *Observer) endEvent(o ending.Outcome) Event {
 	default:
 		e.Type = failed
 	}
-	message := o.Err.Error()
-	if len(message) > maxErrorText {
-		message = message[:maxErrorText] + "…"
-	}
-	e.Run.Facets.Error = &errorFacet{Facet: l.producer.Facet(errorDef), Message: message, Language: "GO"}
+	e.Run.Facets.Error = &errorFacet{Facet: l.producer.Facet(errorDef), Message: setting.Shorten(o.Err.Error(), maxErrorText), Language: "GO"}
 	return withAssertions(e, l.producer, o)
 }
 

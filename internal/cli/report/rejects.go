@@ -13,6 +13,7 @@ import (
 
 	"bulkload/internal/cli/settings"
 	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/setting"
 )
 
 // Limits of the examples in a report.
@@ -84,7 +85,7 @@ func parseReject(line []byte, records bool) (reject, error) {
 	if err := json.Unmarshal(line, &j); err != nil {
 		return reject{}, err
 	}
-	r := reject{Place: fmt.Sprintf("%s: record %d at byte %d", j.Path, j.Record, j.Offset), Column: j.Column, Reason: shorten(settings.Spoken(j.Reason), maxRejectReason)}
+	r := reject{Place: fmt.Sprintf("%s: record %d at byte %d", j.Path, j.Record, j.Offset), Column: j.Column, Reason: setting.Shorten(settings.Spoken(j.Reason), maxRejectReason)}
 	if j.Since > 0 {
 		r.Place = fmt.Sprintf("%s: record %d after byte %d, at byte %d", j.Path, j.Record, j.Since, j.Offset)
 	}
@@ -93,9 +94,9 @@ func parseReject(line []byte, records bool) (reject, error) {
 		return r, nil
 	}
 	if j.Raw != nil {
-		r.Record = shorten(*j.Raw, maxReject)
+		r.Record = setting.Shorten(*j.Raw, maxReject)
 	} else if raw, err := base64.StdEncoding.DecodeString(j.RawBase64); err == nil {
-		r.Record = shorten(rowkey.String(raw[:min(len(raw), maxReject)]), maxReject)
+		r.Record = setting.Shorten(rowkey.String(raw[:min(len(raw), maxReject)]), maxReject)
 	}
 	return r, nil
 }
@@ -122,12 +123,4 @@ func withoutQuotes(s string) string {
 			}
 		}
 	}
-}
-
-// shorten cuts a text to at most the given number of bytes, at a character boundary.
-func shorten(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"bulkload/pkg/setting"
 )
 
 // maxDepth is the largest nesting depth of records, arrays and maps.
@@ -51,7 +53,7 @@ func (c *cursor) field() string {
 		names, more = names[:16], ".…"
 	}
 	for i := range names {
-		names[i] = short(names[i], 64)
+		names[i] = setting.Shorten(names[i], 64)
 	}
 	return strings.Join(names, ".") + more
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"bulkload/pkg/setting"
 )
 
 // ErrNoColumn is wrapped by the [ColumnError] of a column that the schema does not have.
@@ -98,19 +100,11 @@ func (e *ColumnError) Unwrap() error { return e.Err }
 
 // printable returns a name from a file for a message: quoted unless it is plain, and of limited length.
 func printable(name string) string {
-	name = short(name, 64)
+	name = setting.Shorten(name, 64)
 	for _, c := range []byte(name) {
 		if c < '-' || c > 'z' {
 			return fmt.Sprintf("%q", name)
 		}
 	}
 	return name
-}
-
-// short returns text from a file for a message, truncated after n bytes.
-func short(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "") + "…"
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	hamba "github.com/hamba/avro/v2"
+
+	"bulkload/pkg/setting"
 )
 
 // maxSchemaDepth is the largest depth of nested types in a schema.
@@ -33,7 +35,7 @@ func parseSchema(text []byte) (*node, error) {
 	anyNames()
 	schema, err := hamba.ParseBytesWithCache(plain, "", &hamba.SchemaCache{})
 	if err != nil {
-		return nil, fmt.Errorf("the schema is not valid: %s", short(err.Error(), 300))
+		return nil, fmt.Errorf("the schema is not valid: %s", setting.Shorten(err.Error(), 300))
 	}
 	b := builder{named: map[string]*node{}}
 	root, err := b.node(schema)

@@ -10,6 +10,8 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"bulkload/pkg/setting"
 )
 
 // verify checks a server against the trust store, its name and the cipher suites.
@@ -128,13 +130,8 @@ func subject(c *x509.Certificate) string { return short(c.Subject.String()) }
 
 // short returns a text from a server in printable characters, truncated to fit a line.
 func short(s string) string {
-	const most = 100
 	s = fmt.Sprintf("%q", s)
-	s = s[1 : len(s)-1]
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
+	return setting.Shorten(s[1:len(s)-1], 100)
 }
 
 func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }

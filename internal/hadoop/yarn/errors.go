@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"unicode"
+
+	"bulkload/pkg/setting"
 )
 
 // Errors that callers handle.
@@ -81,14 +83,10 @@ func reason(body []byte) string {
 
 // printable returns text without control characters, truncated to at most most bytes.
 func printable(text string, most int) string {
-	text = strings.Map(func(r rune) rune {
+	return setting.Shorten(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar {
 			return ' '
 		}
 		return r
-	}, text)
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
+	}, text), most)
 }

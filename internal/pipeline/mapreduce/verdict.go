@@ -9,12 +9,12 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/share"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
 )
 
 // A verdict is the reason why an attempt failed. It is in the job's directory, because Hadoop removes the output of failed attempts.
@@ -45,11 +45,7 @@ func permanent(err error) bool {
 
 // writeVerdict records the reason why an attempt failed.
 func writeVerdict(ctx context.Context, fsys hdfsio.FS, dir, attempt string, cause error) error {
-	text := cause.Error()
-	if len(text) > maxVerdict/4 {
-		text = strings.ToValidUTF8(text[:maxVerdict/4], "") + "…"
-	}
-	b, err := json.Marshal(verdict{Attempt: attempt, Kind: fail.KindOf(cause).String(), Permanent: permanent(cause), Error: text})
+	b, err := json.Marshal(verdict{Attempt: attempt, Kind: fail.KindOf(cause).String(), Permanent: permanent(cause), Error: setting.Shorten(cause.Error(), maxVerdict/4)})
 	if err != nil {
 		return err
 	}
