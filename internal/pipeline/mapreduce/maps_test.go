@@ -9,7 +9,6 @@ import (
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
-	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/share"
 	"bulkload/internal/test/jobtest"
 	"bulkload/pkg/hdfsio"
@@ -74,7 +73,9 @@ func TestAttemptsOfAMap(t *testing.T) {
 func TestFamiliesOfMaps(t *testing.T) {
 	p := &share.Plan{NewKeys: &share.NewKeys{Key: "salt(id, 32) + id"}, Families: []spec.Family{{Name: "f"}, {Name: "g"}}}
 	read := func(families map[string]string) *MapDone {
-		return &MapDone{PartRead: build.PartRead{Records: 1, KeyFamilies: families}}
+		d := &MapDone{}
+		d.Records, d.KeyFamilies = 1, families
+		return d
 	}
 	f, g := map[string]string{"id": "f"}, map[string]string{"id": "g"}
 	for _, c := range []struct {
@@ -86,7 +87,7 @@ func TestFamiliesOfMaps(t *testing.T) {
 		{[]*MapDone{read(f), read(map[string]string{}), read(g)}, fail.Config, "id is in the families f and g"},
 		{[]*MapDone{read(f), read(nil)}, fail.Check, "not recorded the family of column id"},
 		{[]*MapDone{read(f), read(nil), read(g)}, fail.Config, "id is in the families f and g"},
-		{[]*MapDone{read(nil), {PartRead: build.PartRead{}}}, 0, ""},
+		{[]*MapDone{read(nil), {}}, 0, ""},
 	} {
 		if err := judge(c.maps, p); c.want == "" && err != nil || c.want != "" && (fail.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%v: %v", c.want, err)
