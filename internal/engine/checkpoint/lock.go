@@ -25,7 +25,7 @@ const lockPoll = 250 * time.Millisecond
 
 const (
 	// stoppedTime is how long after a stop records are still written to shared state: a load resolves the outcome of its calls for up to 8 s. What is not
-	// recorded by then is found out by the next attempt.
+	// recorded by then is for the next attempt to resolve.
 	stoppedTime = 10 * time.Second
 	// releaseTime is how long a release may take that begins later.
 	releaseTime = time.Second
