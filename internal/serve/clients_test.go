@@ -142,6 +142,7 @@ func TestClientsFile(t *testing.T) {
 		"clients: [{name: a, jobs: [check], certificates: [x], columns: {check: [id, check_id, none]}}]":                      `"none": rows of this job`,
 		"clients: [{name: a, jobs: [check], certificates: [x], columns: {orders: [user]}}]":                                   `"orders" is not a job`,
 		"clients: [{name: a, jobs: [check], certificates: [x], in_flight: -1}]":                                               "below 0",
+		"clients: [{name: a, jobs: [check], certificates: [x], in_flight: 2.5}]":                                              `in_flight takes an integer, not "2.5"`,
 		"clients: [{name: a, jobs: [check], certificates: [x], token: " + d + "}]":                                            "token",
 		"clients: [{name: a, jobs: [check], certificates: [x]}]\n---\nclients: [{name: b, jobs: [check], certificates: [y]}]": "line 2: a second document begins",
 	} {

@@ -189,6 +189,9 @@ func refuseNull(name string, data []byte) error {
 
 // refuseNullIn checks a node of a job file and all nodes below it. hint explains the field that is meant by the name null.
 func refuseNullIn(name string, node ast.Node, hint string) error {
+	if anchor, ok := node.(*ast.AnchorNode); ok {
+		node = anchor.Value
+	}
 	if list, ok := node.(*ast.SequenceNode); ok {
 		for _, v := range list.Values {
 			if err := refuseNullIn(name, v, hint); err != nil {
@@ -205,10 +208,14 @@ func refuseNullIn(name string, node ast.Node, hint string) error {
 		if key.Type == token.NullType {
 			return fail.Errorf(fail.Config, "job file %s: line %d: unknown field %q (%s)", name, key.Position.Line, key.Value, hint)
 		}
-		if key.Value == "null_value" && it.Value().Type() == ast.NullType {
+		value := it.Value()
+		if anchor, ok := value.(*ast.AnchorNode); ok {
+			value = anchor.Value
+		}
+		if _, null := value.(*ast.NullNode); null && key.Value == "null_value" {
 			return fail.Errorf(fail.Config, "job file %s: line %d: null_value: null is a keyword of YAML: write the text in quotes, as 'NULL'", name, key.Position.Line)
 		}
-		if err := refuseNullIn(name, it.Value(), "what becomes of NULL is nulls"); err != nil {
+		if err := refuseNullIn(name, value, "what becomes of NULL is nulls"); err != nil {
 			return err
 		}
 	}

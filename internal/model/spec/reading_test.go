@@ -55,8 +55,10 @@ func TestReadingOfAJobFile(t *testing.T) {
 	for file, want := range map[string]string{
 		"table: t\nnull: '\\N'":              "line 2: unknown field \"null\"",
 		"cells:\n- {column: a, null: store}": "line 2: unknown field \"null\" (what becomes of NULL is nulls)",
+		"cell_ttl: &a {~: 1}":                "line 1: unknown field \"~\"",
 		"cell_ttl: {~: 1}":                   "line 1: unknown field \"~\"",
 		`null_value: NULL`:                   "write the text in quotes",
+		`null_value: &a ~`:                   "write the text in quotes",
 		`null_value: [a, ~]`:                 "write the text in quotes",
 		`dialect: informix`:                  "dialect: \"informix\" is not a dialect",
 		`{dialect: mysql, format: parquet}`:  "dialect: mysql is text, and format says parquet",
