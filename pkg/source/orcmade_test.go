@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// orcStripe returns the streams of a stripe, each of which is given by its column, its kind and its bytes, and the footer that describes them.
+// orcStripe returns a stripe that has the streams, and the footer that describes them.
 func orcStripe(columns int, streams ...orcStream) (stripe, footer []byte) {
 	for _, s := range streams {
 		var m []byte
@@ -40,11 +40,11 @@ func TestORCUnions(t *testing.T) {
 		orcStream{2, 1, []byte{0xfa, 0, 0, 1, 1, 2, 1}},                // six branches
 		orcStream{3, 0, []byte{0xff, 0b10000000}},                      // the second number is NULL
 		orcStream{3, 1, []byte{0xff, 18}},                              // 9
-		orcStream{4, 1, []byte(`a"b`)},                                 // three texts, of which two are empty
+		orcStream{4, 1, []byte(`a"b`)},                                 // three texts, and two are empty
 		orcStream{4, 2, []byte{0xfd, 3, 0, 0}},                         // lengths
 		orcStream{5, 0, []byte{0xff, 0b10000000}},                      // the list is there
 		orcStream{5, 2, []byte{0xff, 2}},                               // and has two texts
-		orcStream{6, 0, []byte{0xff, 0b10000000}},                      // of which the second is NULL
+		orcStream{6, 0, []byte{0xff, 0b10000000}},                      // and the second is NULL
 		orcStream{6, 1, []byte("x")}, orcStream{6, 2, []byte{0xff, 1}}, // x
 	)
 	data := orcFile(0, 7, stripe, footer, nil, orcType(12, 1, 2, "id", "u"), orcType(4), orcType(13, 3, 4, 5), orcType(3), orcType(7), orcType(10, 6), orcType(7))
