@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -134,7 +135,7 @@ func (o *createOptions) family(text string) (loader.Family, error) {
 	_, e2 := hfile.ParseEncoding(f.Encoding)
 	_, e3 := hfile.ParseBloomType(f.Bloom)
 	var e4 error
-	if f.BlockSize < 0 || f.BlockSize > hfile.MaxBlockSize || f.Versions < 0 || f.TTL < 0 || f.TTL > loader.Forever {
+	if f.BlockSize < 0 || f.BlockSize > hfile.MaxBlockSize || f.Versions < 0 || f.Versions > math.MaxInt32 || f.TTL < 0 || f.TTL > loader.Forever {
 		e4 = fmt.Errorf("a block size of %s, %s or a TTL of %d s is out of range", setting.Count(f.BlockSize, "byte"), setting.Count(f.Versions, "version"), f.TTL)
 	}
 	if err := errors.Join(e1, e2, e3, e4); err != nil {

@@ -2,6 +2,8 @@ package spec
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"slices"
 
 	"bulkload/internal/model/fail"
@@ -58,7 +60,10 @@ func (s Spec) ApplyTo(f Family) (Family, error) {
 	set(s.Encoding, func() (err error) { f.Encoding, err = hfile.ParseEncoding(s.Encoding); return err })
 	set(s.Bloom, func() (err error) { f.Bloom, err = hfile.ParseBloomType(s.Bloom); return err })
 	if s.BlockSize > 0 {
-		f.BlockSize = int(s.BlockSize)
+		f.BlockSize = int(min(s.BlockSize, math.MaxInt32))
+	}
+	if f.BlockSize > hfile.MaxBlockSize {
+		errs = append(errs, fmt.Errorf("family %s: a block of an HFile has at most %s: give a smaller `block_size`", f.Name, Size(hfile.MaxBlockSize)))
 	}
 	if s.Duplicates != "versions" {
 		f.Versions = 0
@@ -80,8 +85,8 @@ func (f Family) Overrides(table Family) bool {
 // checkVersions refuses settings that contradict the duplicate policy versions, and a number of versions without that policy.
 func (s Spec) checkVersions(versions bool) error {
 	switch {
-	case s.Versions < 0:
-		return setting.Errorf("%s %d is below 0", setting.Versions, s.Versions)
+	case s.Versions < 0 || s.Versions > math.MaxInt32:
+		return setting.Errorf("%s %d is outside 0..%d", setting.Versions, s.Versions, math.MaxInt32)
 	case s.Versions > 0 && !versions:
 		return setting.Errorf("%s needs %s versions", setting.Versions, setting.Duplicates)
 	case versions && s.CellTimestamp == nil:

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 
@@ -20,6 +21,28 @@ func TestLevelIsTheJobsAlone(t *testing.T) {
 		}
 	}
 	if _, err := (Spec{CompressionLevel: "9"}).ApplyTo(f); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), `compression level "9"`) || !strings.Contains(err.Error(), "better") {
+		t.Error(err)
+	}
+}
+
+// TestLimitsOfAFamily checks that a job is refused before it reads anything if HFiles cannot have its block size, or HBase its number of versions.
+func TestLimitsOfAFamily(t *testing.T) {
+	f := DefaultFamily("f")
+	if got, err := (Spec{BlockSize: hfile.MaxBlockSize}).ApplyTo(f); err != nil || got.BlockSize != hfile.MaxBlockSize {
+		t.Error(got, err)
+	}
+	if _, err := (Spec{BlockSize: hfile.MaxBlockSize + 1}).ApplyTo(f); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "`block_size`") {
+		t.Error(err)
+	}
+	over := math.MaxInt32
+	over++
+	s := Spec{Versions: math.MaxInt32, Duplicates: "versions"}
+	s.CellTimestamp = &TimeColumn{}
+	if err := s.checkVersions(true); err != nil {
+		t.Error(err)
+	}
+	s.Versions = over
+	if err := s.checkVersions(true); err == nil || !strings.Contains(err.Error(), "outside 0..2147483647") {
 		t.Error(err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
@@ -113,7 +114,7 @@ func (s *Scanned) read(ctx context.Context, v RowView, ranges []keyrange.Range, 
 	if len(whole)+len(single) == 0 {
 		return nil
 	}
-	req := loader.ScanRequest{Table: s.Table, MinTime: v.Choice.Since, MaxTime: v.Choice.Until, Families: whole, Versions: uint32(max(1, v.Choice.Versions)),
+	req := loader.ScanRequest{Table: s.Table, MinTime: v.Choice.Since, MaxTime: v.Choice.Until, Families: whole, Versions: uint32(min(max(1, v.Choice.Versions), math.MaxInt32)),
 		ChunkBytes: cmp.Or(s.ChunkBytes, scanChunk), RowBytes: scanRow, Prompt: true}
 	for _, c := range single {
 		req.Columns = append(req.Columns, loader.Column{Family: c.Family, Qualifier: c.Qualifier})
