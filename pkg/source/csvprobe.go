@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"bulkload/internal/formats/delimited"
 	"bulkload/internal/formats/rejects"
 	"bulkload/internal/formats/rfc4180"
 	"bulkload/internal/formats/sniff"
@@ -125,6 +126,8 @@ func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
 		case only && (!more || size >= int64(o.MaxRecord)):
 			return fmt.Errorf("%s: %w", f.Path, sniff.ErrCROnly)
 		case only:
+		case ok && o.Header == HeaderNone:
+			return f.noHeaderCSV(data, last, o)
 		case ok:
 			return nil
 		case last:
@@ -139,17 +142,7 @@ func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
 // header reads the header in data, after the byte order mark, and reports whether it is complete. last says that data is the whole file.
 // Blank lines before the header are skipped.
 func (f *inputFile) header(data []byte, last bool, o *Options) (bool, error) {
-	rest := data[f.dataStart:]
-	for {
-		line, ok := bytes.CutPrefix(rest, []byte("\n"))
-		if !ok {
-			line, ok = bytes.CutPrefix(rest, []byte("\r\n"))
-		}
-		if !ok {
-			break
-		}
-		rest = line
-	}
+	rest := delimited.AfterBlankLines(data[f.dataStart:])
 	start := len(data) - len(rest)
 	if fault := rfc4180.Find(rest, o.FieldSep.or(','), last); fault != nil {
 		return false, fmt.Errorf("column %d, byte %d: %s", fault.Column+1, start+fault.At, fault.Reason)
@@ -159,6 +152,16 @@ func (f *inputFile) header(data []byte, last bool, o *Options) (bool, error) {
 		return false, nil
 	}
 	return true, f.named(names, data, start, start+end, "")
+}
+
+// noHeaderCSV counts the values of the first record of CSV without a header, if it is valid.
+func (f *inputFile) noHeaderCSV(data []byte, last bool, o *Options) error {
+	rest := delimited.AfterBlankLines(data[f.dataStart:])
+	if rfc4180.Find(rest, o.FieldSep.or(','), last) != nil {
+		return nil // reading reports it
+	}
+	values, _ := rfc4180.FirstRecord(rest, o.FieldSep.or(','), last)
+	return f.firstValues(values, o)
 }
 
 // named takes the names of the columns from the file's first record, data[start:end].

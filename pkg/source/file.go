@@ -236,7 +236,15 @@ func (f *inputFile) probeDump(ctx context.Context, head []byte, o *Options) erro
 	case seen == sepLineFeed:
 		return f.errLineFeed(SepOf(record).String())
 	}
-	return nil
+	first, _, whole := bytes.Cut(head, []byte{record})
+	if len(first) == 0 || !whole && len(head) == detectSize {
+		return nil
+	}
+	var values []string
+	for v := range bytes.SplitSeq(first, []byte{field}) {
+		values = append(values, string(v))
+	}
+	return f.firstValues(values, o)
 }
 
 // control reports whether a byte does not occur in the text of a CSV file.

@@ -136,3 +136,47 @@ func TestNamesInAnotherOrder(t *testing.T) {
 		t.Run(tt.name, tt.run)
 	}
 }
+
+// TestPlainTextThatLacksColumns checks that plain CSV without a header and dumps lack the last columns if their first record does, and that
+// both are refused if it has the names of the columns in another order.
+func TestPlainTextThatLacksColumns(t *testing.T) {
+	iab := []string{"id", "a", "b"}
+	csv := Options{Columns: iab, Header: HeaderNone}
+	null := csv
+	null.Missing = MissingNull
+	partitions := null
+	partitions.Columns = []string{"id", "dt", "a", "b"}
+	const err = "its first record is the names of the columns"
+	long := strings.Repeat("x", 100_000)
+	for _, tt := range []headerCase{
+		{name: "null", o: null, files: []string{"1,a1\n2,a2\n", "3,a3,b3\n"}, want: []string{"1/a1/-", "2/a2/-", "3/a3/b3"}},
+		{name: "fail", o: csv, files: []string{"1,a1\n", "3,a3,b3\n"}, want: []string{"!2 columns", "3/a3/b3"}},
+		{name: "partitions", o: partitions, files: []string{"dt=7:1,a1\n2,a2\n", "dt=8:3,a3,b3\n"}, want: []string{"1/7/a1/-", "2/7/a2/-", "3/8/a3/b3"}},
+		{name: "blank lines and a mark", o: null, files: []string{"\ufeff\r\n\n1,a1\r\n2,a2"}, want: []string{"1/a1/-", "2/a2/-"}},
+		{name: "no last line end", o: null, files: []string{"1,a1"}, want: []string{"1/a1/-"}},
+		{name: "quotes", o: null, files: []string{"1,\"a,\n1\"\n2,a2\n"}, want: []string{"1/a,\n1/-", "2/a2/-"}},
+		{name: "a bad first record", o: null, files: []string{"1,\"\n", "3,a3,b3\n"}, err: "a quote is opened and not closed"},
+		{name: "a bad quote in the first record", o: null, files: []string{"1,a\"\n3,a3,b3\n"}, want: []string{"!a quote", "3/a3/b3"}},
+		{name: "one value", o: null, files: []string{"1\n", "3,a3,b3\n"}, want: []string{"!1 column", "3/a3/b3"}},
+		{name: "a later record", o: null, files: []string{"1,a1,b1\n2,a2\n"}, want: []string{"1/a1/b1", "!2 columns"}},
+		{name: "more values", o: null, files: []string{"1,2,3,4\n"}, want: []string{"!4 columns"}},
+		{name: "a long first record", o: null, files: []string{"1," + long + "\n"}, want: []string{"!2 columns"}},
+		{name: "another order", o: csv, files: []string{"id,b,a\n1,2,3\n"}, err: err},
+		{name: "the same order", o: csv, files: []string{"id,a,b\n1,2,3\n"}, want: []string{"!it repeats", "1/2/3"}},
+		{name: "some", o: null, files: []string{"b,id\n1,2\n"}, err: err},
+
+		{name: "dump, null", o: withFormat(null, FormatDump), files: []string{"1\x01a1\x102\x01a2\x10", "3\x01a3\x01b3\x10"}, want: []string{"1/a1/-", "2/a2/-", "3/a3/b3"}},
+		{name: "dump, by its content", o: null, files: []string{"1\x01a1\x102\x01a2\x10"}, want: []string{"1/a1/-", "2/a2/-"}},
+		{name: "dump, fail", o: withFormat(csv, FormatDump), files: []string{"1\x01a1\x10", "3\x01a3\x01b3\x10"}, want: []string{"!2 columns", "3/a3/b3"}},
+		{name: "dump, partitions", o: withFormat(partitions, FormatDump), files: []string{"dt=7:1\x01a1"}, want: []string{"1/7/a1/-"}},
+		{name: "dump, no last separator", o: withFormat(null, FormatDump), files: []string{"1\x01a1"}, want: []string{"1/a1/-"}},
+		{name: "dump, one value", o: withFormat(null, FormatDump), files: []string{"1\x10"}, want: []string{"!1 column"}},
+		{name: "dump, a long first record", o: withFormat(null, FormatDump), files: []string{"1\x01" + long + "\x10"}, want: []string{"!2 columns"}},
+		{name: "dump, another order", o: withFormat(csv, FormatDump), files: []string{"id\x01b\x01a\x101\x012\x013\x10"}, err: err},
+		{name: "dump, the same order", o: withFormat(csv, FormatDump), files: []string{"id\x01a\x01b\x101\x012\x013\x10"}, want: []string{"!it repeats", "1/2/3"}},
+		{name: "dump, some", o: withFormat(null, FormatDump), files: []string{"b\x01id\x101\x012\x10"}, err: err},
+		{name: "dump, nothing", o: withFormat(null, FormatDump), files: []string{"1\x012\x013\x10", "\x10"}, want: []string{"1/2/3", "!1 column"}},
+	} {
+		t.Run(tt.name, tt.run)
+	}
+}

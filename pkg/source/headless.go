@@ -23,6 +23,9 @@ func (f *inputFile) noHeader(data []byte, last bool, o *Options) error {
 
 // errNames is the error of a text whose first record is a header, although it has none.
 func (f *inputFile) errNames() error {
+	if f.facts.raw {
+		return setting.Errorf("%s: its first record is the names of the columns, and a dump has no header: give %s dump with %s yes", f.Path, setting.Name("dialect"), setting.Header)
+	}
 	return setting.Errorf("%s: its first record is the names of the columns, and it has no header (%s yes, or match for files of both kinds)", f.Path, setting.Header)
 }
 

@@ -46,6 +46,17 @@ func (s *Scanner) First(text []byte, last bool) (names []string, next int, bad *
 	return []string{string(one.Fields[0].Of(one.Data))}, end, nil
 }
 
+// AfterBlankLines returns a text without the blank lines at its beginning, which end with LF or CR LF.
+func AfterBlankLines(text []byte) []byte {
+	for {
+		rest := bytes.TrimPrefix(text, []byte{'\r'})
+		if len(rest) == 0 || rest[0] != '\n' {
+			return text
+		}
+		text = rest[1:]
+	}
+}
+
 // One returns the first record of a text that begins with a record, without the comments, blank lines and records after it.
 func (s *Scanner) One(text []byte) []byte {
 	data := make([]byte, len(text)+Slack)
