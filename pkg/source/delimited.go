@@ -256,7 +256,7 @@ func (f *inputFile) firstRecord(data []byte, last bool, o *Options) (bool, error
 	if names == nil {
 		return false, nil
 	}
-	if h == dialect.HeaderMatch && !f.matches(names, o) {
+	if h == dialect.HeaderMatch && (!f.matches(names, o) || len(names) == 1 && f.blankFirst(data[at:])) {
 		f.values = len(names)
 		return true, nil
 	}

@@ -180,3 +180,24 @@ func TestPlainTextThatLacksColumns(t *testing.T) {
 		t.Run(tt.name, tt.run)
 	}
 }
+
+// TestBlankLinesBeforeHeaders checks that blank lines before a header are skipped where they are no records, as in plain CSV.
+func TestBlankLinesBeforeHeaders(t *testing.T) {
+	comments := dialectOf(t, dialect.Excel, func(d *dialect.Dialect) { d.Comment = "#" })
+	match := dialectOf(t, dialect.CSV, func(d *dialect.Dialect) { d.Header, d.Comment = dialect.HeaderMatch, "#" })
+	ab, one := Options{Columns: []string{"a", "b"}}, Options{Columns: []string{"a"}}
+	for _, tt := range []headerCase{
+		{name: "plain CSV", files: []string{"\n\r\na,b\n1,2\n"}, want: []string{"1/2"}},
+		{name: "plain CSV of one column", files: []string{"\na\n1\n"}, want: []string{"1"}},
+		{name: "excel", d: dialectOf(t, dialect.Excel, nil), files: []string{"\n\r\na,b\n1,2\n"}, want: []string{"1/2"}},
+		{name: "postgres-csv", d: dialectOf(t, dialect.PostgresCSV, nil), files: []string{"\ufeff\na,b\n1,2\n"}, want: []string{"1/2"}},
+		{name: "one column", d: dialectOf(t, dialect.Excel, nil), files: []string{"\na\n1\n"}, want: []string{"1"}},
+		{name: "comments", d: comments, files: []string{"# x\n\n# y\n\r\na,b\n1,2\n"}, want: []string{"1/2"}},
+		{name: "comments and blank lines only", d: comments, o: ab, files: []string{"# x\n\n# y\n\r\n"}},
+		{name: "match", d: match, o: ab, files: []string{"\nb,a\n1,2\n", "\n3,4\n", "# x\n\na,b\n5,6\n"}, want: []string{"2/1", "3/4", "5/6"}},
+		{name: "match, one column", d: match, o: one, files: []string{"\na\n1\n"}, want: []string{"", "a", "1"}},
+		{name: "LF ends records", d: dialectOf(t, dialect.Pandas, nil), files: []string{"\na,b\n1,2\n"}, err: "column 1 has no name"},
+	} {
+		t.Run(tt.name, tt.run)
+	}
+}

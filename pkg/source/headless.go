@@ -49,6 +49,11 @@ func (f *inputFile) matches(values []string, o *Options) bool {
 	return all && sniff.Named(values, columns) || sniff.Alike(values, o.Columns)
 }
 
+// blankFirst reports whether a text begins with a blank line, which is a record of a single column.
+func (f *inputFile) blankFirst(text []byte) bool {
+	return len(delimited.AfterBlankLines(text)) < len(text)
+}
+
 // without returns columns without those of the file's path.
 func (f *inputFile) without(columns []string) []string {
 	return slices.DeleteFunc(slices.Clone(columns), func(name string) bool { return constantAt(f.Partitions, name) >= 0 })

@@ -7,7 +7,7 @@ import (
 )
 
 // First reads the first record of a text as a header. It returns its values, which are never NULL, and the offset of the
-// next record. It skips lines that are not records. names is nil if there is no complete record. If a separator ends each
+// next record. It skips lines that are not records, and blank lines if LF or CR LF ends records. names is nil if there is no complete record. If a separator ends each
 // record, it may end the header too.
 func (s *Scanner) First(text []byte, last bool) (names []string, next int, bad *Fault) {
 	data := make([]byte, len(text)+Slack)
@@ -16,12 +16,13 @@ func (s *Scanner) First(text []byte, last bool) (names []string, next int, bad *
 	plain.Null, plain.Last = nil, dialect.LastPlain
 	// The number of columns is unknown. A scan for one column reports a record with more as a fault that has their number.
 	one := New(&plain, 1, s.charset)
-	next, bad = one.Scan(data, 0, len(text), last)
+	begin := one.afterBlanks(text, last)
+	next, bad = one.Scan(data, begin, len(text), last)
 	if bad != nil && bad.Found > 0 && len(one.Starts) == 0 {
 		many := New(&plain, bad.Found, s.charset)
 		cut := make([]byte, bad.End+Slack)
 		copy(cut, text[:bad.End])
-		many.Scan(cut, 0, bad.End, true)
+		many.Scan(cut, begin, bad.End, true)
 		if len(many.Starts) == 0 {
 			return nil, 0, bad
 		}
@@ -44,6 +45,24 @@ func (s *Scanner) First(text []byte, last bool) (names []string, next int, bad *
 		end = bad.Start
 	}
 	return []string{string(one.Fields[0].Of(one.Data))}, end, nil
+}
+
+// afterBlanks returns the offset of the first record that is no blank line, or of comments before it.
+func (s *Scanner) afterBlanks(text []byte, last bool) (at int) {
+	for s.Data = text; s.cr; {
+		from := s.skipComments(at, len(text), last)
+		if from < 0 {
+			return -from - 1
+		}
+		rest := AfterBlankLines(text[from:])
+		if last && string(rest) == "\r" {
+			rest = nil // a blank line that the end of the text ends
+		}
+		if at = len(text) - len(rest); at == from {
+			break
+		}
+	}
+	return at
 }
 
 // AfterBlankLines returns a text without the blank lines at its beginning, which end with LF or CR LF.

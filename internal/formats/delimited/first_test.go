@@ -39,6 +39,13 @@ func TestFirst(t *testing.T) {
 			header.Null, header.Last = nil, dialect.LastPlain
 			for range race.Cases(t, 10_000) {
 				text := shortText(r, d)
+				begin := 0
+				if d.RecordSep == "" { // for two columns, blank lines are no records
+					if begin = len(text); len(plainRead(&header, text, 2)) > 0 {
+						begin = plainRead(&header, text, 2)[0].at
+					}
+				}
+				whole, text := text, text[begin:]
 				want := plainRead(&header, text, 1)
 				if len(want) > 0 && strings.Trim(want[0].bad, "0123456789") == "" && want[0].bad != "" {
 					n := 0
@@ -46,7 +53,7 @@ func TestFirst(t *testing.T) {
 					want = plainRead(&header, text, n)
 				}
 				if len(want) == 0 || want[0].bad != "" {
-					names, _, bad := New(d, 1, nil).First([]byte(text), true)
+					names, _, bad := New(d, 1, nil).First([]byte(whole), true)
 					if names != nil || (bad != nil) != (len(want) > 0) || bad != nil && bad.Reason != want[0].bad {
 						t.Fatalf("%q: %q, %+v, want %v", text, names, bad, want)
 					}
@@ -57,7 +64,8 @@ func TestFirst(t *testing.T) {
 				if d.Last == dialect.LastSeparated && all > 1 && want[0].values[all-1] == "" {
 					want[0].values = want[0].values[:all-1]
 				}
-				names, next, bad := New(d, 1, nil).First([]byte(text), true)
+				names, next, bad := New(d, 1, nil).First([]byte(whole), true)
+				next -= begin
 				if bad != nil || fmt.Sprintf("%q", names) != fmt.Sprintf("%q", want[0].values) {
 					t.Fatalf("%q: %q, %+v, want %q", text, names, bad, want[0].values)
 				}
@@ -65,7 +73,7 @@ func TestFirst(t *testing.T) {
 					t.Fatalf("%q: after byte %d there is\n%swant\n%s", text, next, shown(rest, -next), shown(after, 0))
 				}
 				// Before the text is whole there is no header, or the same one.
-				if early, _, bad := New(d, 1, nil).First([]byte(text), false); bad == nil && early != nil && !slices.Equal(early, names) {
+				if early, _, bad := New(d, 1, nil).First([]byte(whole), false); bad == nil && early != nil && !slices.Equal(early, names) {
 					t.Fatalf("%q: %q, and %q before the text is whole", text, names, early)
 				}
 			}
