@@ -44,6 +44,11 @@ func TestRejectsOfDialectsAreReadAgain(t *testing.T) {
 		"mysql":     {dialectOf(t, "mysql", nil), []byte("1\tx\n2\\\ny\n3\tz\n"), `"raw":"2\\\ny"`, `"raw":"2\\\ny\t\\N"`, []string{"2\ny", "NULL"}},
 		"multibyte": {dialectOf(t, "mysql", func(d *dialect.Dialect) { d.FieldSep, d.RecordSep = "@|@", "#@#\n" }), []byte("1@|@x#@#\n2#@#\n"), `"raw":"2"`, `"raw":"2@|@\n"`, []string{"2", "\n"}},
 		"header":    {dialectOf(t, "postgres-csv", func(d *dialect.Dialect) { d.SkipLines, d.SkipEnd, d.Comment = 1, 1, "#" }), []byte("about\na,b\n1,\n2\n3,z\n(3 rows)\n"), `"raw":"2"`, `"raw":"2,\"\""`, []string{"2", ""}},
+		// Bytes in settings that are not UTF-8 are escaped.
+		"bytes": {dialectOf(t, "hive", func(d *dialect.Dialect) {
+			d.FieldSep, d.RecordSep, d.Null = "\xa7\\", "\xfe\n", []string{"\x97", "", "0x1"}
+		}), []byte("1\xa7\\x\xfe\n2\xfe\n"), `"raw":"2"`,
+			`"raw_base64":"Mqdcl/4KM6dcMHgx/go0p1x6"`, []string{"2", "NULL", "3", "NULL", "4", "z"}},
 		// 誠 is D5 5C: the text is not UTF-8, so it is kept in base64.
 		"gbk":    {dialectOf(t, "mysql", func(d *dialect.Dialect) { d.Charset = "gbk" }), []byte("1\t\xd5\x5c\n2\xd5\x5c\n"), `"raw_base64":"MtVc"`, `"raw_base64":"MtVcCdVc"`, []string{"2誠", "誠"}},
 		"utf-16": {dialectOf(t, "spark", func(d *dialect.Dialect) { d.Charset = "utf-16le" }), utf16("a,b\n1,誠\n2誠\n"), `"raw":"2誠"`, `"raw":"2誠,誠"`, []string{"2誠", "誠"}},

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ type Form struct {
 	Columns   []string `json:"columns,omitempty"` // in the order of the records
 
 	Dialect *dialect.Dialect `json:"dialect,omitempty"` // of format text
+	Escaped bool             `json:"escaped,omitempty"` // in the file only: the dialect's separators and texts for NULL are as dialect.Parse reads them
 	Charset string           `json:"charset,omitempty"` // of format json
 
 	Partitions []string `json:"partitions,omitempty"` // the partition columns in the records' path, as name=value, escaped as in the path
@@ -53,6 +55,37 @@ func (f *Form) SameText(o *Form) bool {
 	return f.Format == o.Format && f.FieldSep == o.FieldSep && f.RecordSep == o.RecordSep && f.Charset == o.Charset && sameDialect(f.Dialect, o.Dialect)
 }
 
+// escaped returns the form as it is written if texts of its dialect are not UTF-8.
+func (f *Form) escaped() *Form {
+	d, form := *f.Dialect, *f
+	d.FieldSep, d.RecordSep, d.Null = dialect.Text(d.FieldSep), dialect.Text(d.RecordSep), slices.Clone(d.Null)
+	for i, null := range d.Null {
+		d.Null[i] = dialect.Text(null)
+	}
+	form.Dialect, form.Escaped = &d, true
+	return &form
+}
+
+// unescape is the inverse of escaped.
+func (f *Form) unescape() error {
+	d := f.Dialect
+	if !f.Escaped || d == nil {
+		return nil
+	}
+	f.Escaped = false
+	texts := []*string{&d.FieldSep, &d.RecordSep}
+	for i := range d.Null {
+		texts = append(texts, &d.Null[i])
+	}
+	for _, text := range texts {
+		var err error
+		if *text, err = dialect.Parse(*text); err != nil {
+			return fmt.Errorf("dialect: %w", err)
+		}
+	}
+	return nil
+}
+
 // samePartition reports whether two texts of the form name=value have the same name.
 func samePartition(a, b string) bool {
 	a, _, _ = strings.Cut(a, "=")
@@ -65,6 +98,9 @@ func sameDialect(a, b *dialect.Dialect) bool { return a == b || a != nil && b !=
 func (f *Form) line() []byte {
 	if f == nil {
 		f = &Form{Version: 1}
+	}
+	if d := f.Dialect; d != nil && !utf8.ValidString(strings.Join(slices.Concat(d.Null, []string{d.FieldSep, d.RecordSep}), " ")) {
+		f = f.escaped() // encoding/json would replace the bytes
 	}
 	line, _ := json.Marshal(f) // strings and a number: no error
 	return append(line, '\n')

@@ -108,6 +108,9 @@ func (r *Reader) parseForm(line []byte) (*Form, error) {
 	if form.Version != 1 {
 		return nil, r.fail(fmt.Errorf("form %d is not known to this version", form.Version))
 	}
+	if err := form.unescape(); err != nil {
+		return nil, r.fail(err)
+	}
 	marks, err := r.marksOf(form)
 	if err != nil {
 		return nil, r.fail(err)
