@@ -3,6 +3,8 @@ package compare
 import (
 	"context"
 	"errors"
+	"math"
+	"time"
 
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/model/fail"
@@ -11,9 +13,24 @@ import (
 	"bulkload/pkg/setting"
 )
 
+// A round is a repair that was made.
+type round struct {
+	result.Repair
+	read time.Time // of A's contents that it loaded; zero: unknown
+	over bool      // it has loaded over delete markers what the round before had loaded
+}
+
+// repairsOf returns the results of rounds.
+func repairsOf(done []round) (list []result.Repair) {
+	for _, r := range done {
+		list = append(list, r.Repair)
+	}
+	return list
+}
+
 // list writes the files of digests and of differences. After the repairs done the list of repaired rows stays, unless rows differ
 // for good.
-func (j *run) list(done []result.Repair) (err error) {
+func (j *run) list(done []round) (err error) {
 	r := j.result
 	if r.Digests = j.options.Digests; r.Digests != "" {
 		var a, b uint64
@@ -35,22 +52,38 @@ func (j *run) list(done []result.Repair) (err error) {
 }
 
 // stuck reports whether the repairs done have not helped.
-func (j *run) stuck(done []result.Repair) bool {
+func (j *run) stuck(done []round) bool {
 	n := len(done)
-	return n >= repairs || n > 0 && done[n-1].Found == j.result.Found && (n > 1 || !j.req.overMarkers())
+	return n >= repairs || n > 0 && done[n-1].Found == j.result.Found && (done[n-1].over || !j.req.overMarkers())
 }
 
 // repair loads into B what differs, unless the repairs before have not helped. own is the command's cluster.
-func (j *run) repair(ctx context.Context, own *loader.Cluster, done []result.Repair) (err error) {
+func (j *run) repair(ctx context.Context, own *loader.Cluster, done []round) (err error) {
 	if !j.req.Repair || j.result.Equal {
 		return nil
 	}
 	if j.stuck(done) {
 		return fail.Errorf(fail.Verify, "the table differs after %s too: %s (%s)", setting.Count(len(done), "repair"), j.result.Found, j.req.hidden(ctx))
 	}
-	j.again = len(done) > 0
-	j.fixed, err = j.req.repair(ctx, own, j.options, j)
+	j.loaded = j.loadedBefore(done)
+	fixed, err := j.req.repair(ctx, own, j.options, j)
+	if fixed != nil {
+		j.fixed = &round{Repair: *fixed, read: j.a.at, over: j.loaded > 0}
+	}
 	return err
+}
+
+// loadedBefore returns the timestamp up to which the last of the repairs done had loaded A's cells; 0: none was done, or it is unknown. Later ones may be
+// new in A since, so that B lacks them without a delete marker.
+func (j *run) loadedBefore(done []round) int64 {
+	switch n := len(done); {
+	case n == 0:
+		return 0
+	case !j.req.A.isTable(): // it has the same cells as in the round before
+		return math.MaxInt64
+	default:
+		return max(done[n-1].read.UnixMilli(), 0)
+	}
 }
 
 // end deletes what was made to compare, and notes that nothing is left to do.

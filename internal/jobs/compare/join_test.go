@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -13,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/choice"
 	"bulkload/internal/model/keyrange"
@@ -319,7 +319,8 @@ func TestMendUntil(t *testing.T) {
 		if until == 0 { // the rows differ in their newest cell
 			a, b = side(t, r, []hfile.Cell{old}), side(t, r, []hfile.Cell{old, marker})
 		}
-		p := &repair{req: req, found: &run{req: req, a: a, b: b, now: time.UnixMilli(1000), again: true}, job: &checkpoint.Job{History: checkpoint.History{Plan: &checkpoint.PlanRecord{Timestamp: 1000}}}}
+		p := &repair{req: req, found: &run{req: req, a: a, b: b, now: time.UnixMilli(1000), loaded: math.MaxInt64}}
+		b.at = p.found.now
 		for _, c := range cellsOf(t, p) {
 			if c.Timestamp != want {
 				t.Errorf("until %d: loaded at %d, want %d", until, c.Timestamp, want)
@@ -327,7 +328,7 @@ func TestMendUntil(t *testing.T) {
 		}
 		found := result.Differences{OnlyA: 1, CellsOnlyA: 1}
 		j := &run{req: req, result: &result.Comparison{Found: found}}
-		if stuck := j.stuck([]result.Repair{{Found: found}}); stuck != (until > 0) {
+		if stuck := j.stuck([]round{{Repair: result.Repair{Found: found}}}); stuck != (until > 0) {
 			t.Errorf("until %d: stuck %t", until, stuck)
 		}
 	}

@@ -223,14 +223,19 @@ func (p *repair) cellsOf(ctx context.Context, x keyrange.Range, v view, add func
 		if d == nil {
 			return nil
 		}
-		if p.found.again && d.b == nil && p.req.overMarkers() { // newer than B's delete markers
+		if p.found.masked(d) { // newer than B's delete markers, and older than what others write to B later
 			c := *d.a
-			c.Timestamp = max(c.Timestamp, p.job.Plan.Timestamp)
+			c.Timestamp = max(c.Timestamp, p.found.b.at.UnixMilli())
 			return add(&c)
 		}
 		return p.req.repairCells(d, add)
 	}
 	return m.run(ctx)
+}
+
+// masked reports whether the repair before has loaded A's cell, but B shows none of the column, or an older one: a delete marker of B hides the cell.
+func (j *run) masked(d *difference) bool {
+	return d.a != nil && d.a.Timestamp < j.loaded && (d.b == nil || d.b.Timestamp < d.a.Timestamp) && j.req.overMarkers()
 }
 
 // overMarkers reports whether cells that B's delete markers hide may be loaded with a later time. A repair of the cells before a time must not: B's

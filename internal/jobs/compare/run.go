@@ -40,8 +40,8 @@ type run struct {
 	found     map[int]result.ComparedRange // by number of the range
 	ranges    []keyrange.Range
 	result    *result.Comparison
-	fixed     *result.Repair // nil: there was no repair
-	again     bool           // remaining differences are loaded cells that B's delete markers hide
+	fixed     *round // nil: there was no repair
+	loaded    int64  // A's cells of lower timestamps were loaded by the repair before: B's delete markers hide those that B lacks
 }
 
 // repairs is the maximum number of repairs, each followed by a comparison: a marker can uncover an older cell.
@@ -66,14 +66,14 @@ func Run(ctx context.Context, request Request, o Options) (*result.Comparison, e
 		}
 		defer c.Close()
 	}
-	var done []result.Repair
+	var done []round
 	if request.Repair { // finish a load of an earlier attempt before anything is read
 		resumed, err := request.repair(ctx, c, o, nil)
 		if err != nil {
 			return nil, err
 		}
 		if resumed != nil {
-			done, o.State.Restart = append(done, *resumed), true
+			done, o.State.Restart = append(done, round{Repair: *resumed}), true
 		}
 	}
 	var file string // the list of what was repaired
@@ -81,7 +81,7 @@ func Run(ctx context.Context, request Request, o Options) (*result.Comparison, e
 	for {
 		r, fixed, err := request.compare(ctx, c, o, done)
 		if r != nil {
-			r.Repairs, r.Elapsed = done, time.Since(start)
+			r.Repairs, r.Elapsed = repairsOf(done), time.Since(start)
 			if r.File == "" {
 				r.File, r.Listed = file, listed
 			}
@@ -95,7 +95,7 @@ func Run(ctx context.Context, request Request, o Options) (*result.Comparison, e
 }
 
 // compare runs one comparison as a job, and the repair that follows it; done are the previous repairs. fixed is nil without a repair.
-func (r Request) compare(ctx context.Context, c *loader.Cluster, o Options, done []result.Repair) (_ *result.Comparison, fixed *result.Repair, err error) {
+func (r Request) compare(ctx context.Context, c *loader.Cluster, o Options, done []round) (_ *result.Comparison, fixed *round, err error) {
 	id, err := r.identity("compare", o.State.JobID)
 	if err == nil {
 		id, err = id.OnCluster(ctx, c)
