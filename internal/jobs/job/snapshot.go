@@ -19,6 +19,7 @@ func (j *run) snapshot(ctx context.Context) error {
 	name := j.options.Snapshot
 	j.result.Snapshot = j.job.History.Snapshot
 	if name == "" || j.job.History.Snapshot != "" || j.job.AnyLoading() {
+		j.noSnapshot()
 		return nil
 	}
 	j.options.Events.Phase("snapshot")
@@ -53,6 +54,17 @@ func (j *run) snapshot(ctx context.Context) error {
 	}
 	j.result.Snapshot = name
 	return j.job.Record(checkpoint.EventSnapshot, checkpoint.SnapshotRecord{Snapshot: name})
+}
+
+// noSnapshot warns that the requested snapshot is not taken, which an undo of the load will lack.
+func (j *run) noSnapshot() {
+	switch taken := j.job.History.Snapshot; {
+	case j.options.Snapshot == taken || j.options.Snapshot == "":
+	case taken == "":
+		j.options.Events.Warn("no snapshot is taken: the load has begun without one, and a snapshot now would have its cells", "snapshot", j.options.Snapshot)
+	default:
+		j.options.Events.Warn("no snapshot of this name is taken: the job has taken another one before its load", "snapshot", j.options.Snapshot, "taken", taken)
+	}
 }
 
 // dropOlder deletes snapshots that earlier jobs of the state directory took before loading the table, except for the newest ones that are to be kept.

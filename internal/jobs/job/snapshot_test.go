@@ -5,6 +5,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/journal"
+	"bulkload/internal/model/result"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/loader"
 )
@@ -35,6 +36,30 @@ func TestClusterOfOwnSnapshot(t *testing.T) {
 		r, err := RecordSnapshot(st, table, checkpoint.ReadSnapshotRecord{Place: c.place, Conf: c.conf})
 		if testcheck.Must(t, err); r.Cluster != c.want || st.OwnSnapshots[c.place].Cluster != c.want {
 			t.Errorf("%s: %+v", c.place, r)
+		}
+	}
+}
+
+// TestSnapshotNotTaken checks the warnings if a load is resumed that has begun without the snapshot, or after one of another name.
+func TestSnapshotNotTaken(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		asked, taken string
+		loading      bool
+		want         string
+	}{
+		"begun without it": {"night", "", true, "no snapshot is taken: the load has begun without one, and a snapshot now would have its cells"},
+		"another name":     {"night", "evening", true, "no snapshot of this name is taken: the job has taken another one before its load"},
+		"taken":            {"night", "night", true, ""},
+		"not asked for":    {"", "", true, ""},
+		"one was taken":    {"", "evening", false, ""},
+	} {
+		got := ""
+		j := &run{job: &checkpoint.Job{History: checkpoint.NewHistory()}, result: &result.Result{}, options: RunOptions{Snapshot: c.asked}}
+		j.options.Events.OnWarn = func(msg string, _ ...any) { got = msg }
+		j.job.History.Snapshot, j.job.Loading = c.taken, c.loading
+		if err := j.snapshot(t.Context()); err != nil || got != c.want || j.result.Snapshot != c.taken {
+			t.Errorf("%s: %v, %q, snapshot %q", name, err, got, j.result.Snapshot)
 		}
 	}
 }
