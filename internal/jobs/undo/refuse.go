@@ -32,19 +32,19 @@ func (l *load) refusals(s *result.Survey, insertOnly bool) (all []setting.Text) 
 	}
 	for _, f := range s.Families {
 		need := 2 + l.others
-		keeps, past := kept(f), ""
+		name, keeps := f.Family, kept(f)
 		if keeps < f.Versions {
-			past = " past its TTL"
+			name += " (past its TTL, by MIN_VERSIONS)"
 		}
 		switch {
 		case insertOnly:
 		case f.KeepDeleted && s.RowsRestored > 0 && !keepsOlder(f, l.others):
-			no("family %s has KEEP_DELETED_CELLS and keeps %d versions%s, which include deleted cells: a compaction would drop older ones (%d versions are enough if no single versions are deleted)", f.Family, keeps, past, need)
+			no("family %s has KEEP_DELETED_CELLS and keeps %d versions, which include deleted cells: a compaction would drop older ones (%d versions are enough if no single versions are deleted)", name, keeps, need)
 		case f.Compacted == 0:
 		case keeps == 1 && l.others == 0:
-			no("family %s keeps one version%s, and a compaction rewrote %d of the load's %d cells: cells that they overwrote are gone (give %s if the load only added rows)", f.Family, past, f.Compacted, f.Cells, setting.InsertOnly)
+			no("family %s keeps one version, and a compaction rewrote %d of the load's %d cells: cells that they overwrote are gone (give %s if the load only added rows)", name, f.Compacted, f.Cells, setting.InsertOnly)
 		case keeps < need:
-			no("family %s keeps %d versions%s, a compaction rewrote %d of the load's %d cells, and %d other timestamps were undone: with fewer than %d versions overwritten cells may be gone", f.Family, keeps, past, f.Compacted, f.Cells, l.others, need)
+			no("family %s keeps %d versions, a compaction rewrote %d of the load's %d cells, and %d other timestamps were undone: with fewer than %d versions overwritten cells may be gone", name, keeps, f.Compacted, f.Cells, l.others, need)
 		case f.Deletes > 0:
 			no("in %d rows of family %s markers delete single versions, and a compaction rewrote %d of the load's %d cells: what readers saw there before the load is unknown", f.Deletes, f.Family, f.Compacted, f.Cells)
 		}

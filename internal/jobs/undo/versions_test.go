@@ -43,7 +43,7 @@ func TestMinVersions(t *testing.T) {
 	load := l.of([]hfile.Cell{now})
 	s, err := load.survey(t.Context(), compacted.open(), o)
 	testcheck.Must(t, err)
-	if why := load.refusals(s, false); len(why) != 1 || !strings.Contains(why[0].String(), "family f keeps one version past its TTL, and a compaction rewrote 1 of the load's 1 cells") {
+	if why := load.refusals(s, false); len(why) != 1 || !strings.Contains(why[0].String(), "family f (past its TTL, by MIN_VERSIONS) keeps one version, and a compaction rewrote 1 of the load's 1 cells") {
 		t.Errorf("compacted: %v", why)
 	}
 	snap := l.open()
