@@ -24,6 +24,21 @@ type Family struct {
 	Versions    int         `json:",omitempty"` // maximum number of versions loaded per cell; 0 if the job writes one, or if no table defines how many are kept
 }
 
+// HFileOptions returns the options for writing files of the family. The job's timestamp replaces every clock, so the same plan gives the same bytes.
+func (f Family) HFileOptions(timestamp int64) hfile.Options {
+	return hfile.Options{
+		Family:      []byte(f.Name),
+		Compression: f.Compression,
+		Level:       f.Level,
+		Zstd:        f.Zstd,
+		Encoding:    f.Encoding,
+		Bloom:       f.Bloom,
+		BloomPrefix: f.BloomPrefix,
+		BlockSize:   f.BlockSize,
+		CreateTime:  timestamp, BulkloadTime: timestamp,
+	}
+}
+
 // DefaultFamily returns the settings of a family without a table that defines them.
 func DefaultFamily(name string) Family {
 	return Family{Name: name, Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow}

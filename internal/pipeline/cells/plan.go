@@ -119,22 +119,6 @@ func (p *Plan) Qualifiers(f FamilySpan) [][]byte {
 	return q
 }
 
-// HFileOptions returns the options for writing the files of a family. The job's
-// timestamp replaces every clock, so the same plan gives the same bytes.
-func (p *Plan) HFileOptions(f spec.Family) hfile.Options {
-	return hfile.Options{
-		Family:      []byte(f.Name),
-		Compression: f.Compression,
-		Level:       f.Level,
-		Zstd:        f.Zstd,
-		Encoding:    f.Encoding,
-		Bloom:       f.Bloom,
-		BloomPrefix: f.BloomPrefix,
-		BlockSize:   f.BlockSize,
-		CreateTime:  p.Timestamp, BulkloadTime: p.Timestamp,
-	}
-}
-
 // FileName returns the name of a region's HFile.
 func (p *Plan) FileName(family string, region int) string {
 	if p.Packed != nil {

@@ -25,10 +25,10 @@ func newSink(p *cells.Plan, f cells.FamilySpan, out io.Writer) (*Sink, error) {
 	s := &Sink{family: f, name: []byte(f.Name), quals: p.Qualifiers(f)}
 	var err error
 	if p.CellByCell() {
-		s.cell, err = hfile.NewWriter(out, p.HFileOptions(f.Family))
+		s.cell, err = hfile.NewWriter(out, f.Family.HFileOptions(p.Timestamp))
 		s.hfile = s.cell
 	} else {
-		s.row, err = hfile.NewRowWriter(out, p.HFileOptions(f.Family), hfile.Schema{Qualifiers: s.quals, Timestamp: p.Timestamp})
+		s.row, err = hfile.NewRowWriter(out, f.Family.HFileOptions(p.Timestamp), hfile.Schema{Qualifiers: s.quals, Timestamp: p.Timestamp})
 		s.hfile = s.row
 	}
 	return s, err

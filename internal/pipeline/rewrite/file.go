@@ -42,13 +42,8 @@ type rewritten struct {
 // settings and the MOB files that it needs. HBase's splitter copies these too (BulkLoadHFilesTool.copyHFileHalf,
 // 2.6.4); everything else is derived from the cells.
 func (w *Rewriter) options(family string, from hfile.Meta) hfile.Options {
-	f := w.family(family)
-	o := hfile.Options{
-		Family: []byte(family), Compression: f.Compression, Level: f.Level, Zstd: f.Zstd, Encoding: f.Encoding,
-		Bloom: f.Bloom, BloomPrefix: f.BloomPrefix, BlockSize: f.BlockSize,
-		CreateTime: w.timestamp, BulkloadTime: w.timestamp,
-		Task: string(from.Info["BULKLOAD_SOURCE_TASK"]),
-	}
+	o := w.family(family).HFileOptions(w.timestamp)
+	o.Task = string(from.Info["BULKLOAD_SOURCE_TASK"])
 	if v := from.Info["BULKLOAD_TIMESTAMP"]; len(v) == 8 {
 		o.BulkloadTime = int64(binary.BigEndian.Uint64(v))
 	}
