@@ -15,6 +15,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/serve/console"
+	"bulkload/pkg/setting"
 )
 
 // Content security policies of the console. Its pages have one script, which is part of the service. A report, which a job has written,
@@ -39,7 +40,7 @@ type consolePages struct {
 
 func (s *Server) consoleRoutes(callers, anybody func(string, handler)) {
 	parse := func(name string) *template.Template {
-		return template.Must(template.New(name).Funcs(template.FuncMap{"number": console.Number, "span": console.Span, "moment": momentOf}).ParseFS(pageFiles, "page/console.html", "page/"+name))
+		return template.Must(template.New(name).Funcs(template.FuncMap{"number": setting.Thousands, "span": console.Span, "moment": momentOf}).ParseFS(pageFiles, "page/console.html", "page/"+name))
 	}
 	c := &consolePages{server: s, place: s.options.Console, key: make([]byte, sha256.Size), list: parse("joblist.html"), job: parse("job.html")}
 	_, _ = rand.Read(c.key) // crypto/rand has no error

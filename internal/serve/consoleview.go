@@ -123,7 +123,7 @@ func newListPage(v console.View, state, table string, live bool) *listPage {
 
 func rowOf(s *checkpoint.State) jobRow {
 	row := jobRow{Name: s.Job, ID: s.JobID, Table: s.Table, Command: s.Command, State: s.StateText(), Mark: cmp.Or(marks[s.State], "?"), Class: string(s.State),
-		Phase: strings.TrimPrefix(s.PhaseText(), "-"), Rows: console.Number(s.Rows), Rejected: console.Number(s.Rejected), When: momentOf(cmp.Or(s.Ended, s.Last)), Runs: s.State == checkpoint.JobRunning}
+		Phase: strings.TrimPrefix(s.PhaseText(), "-"), Rows: setting.Thousands(s.Rows), Rejected: setting.Thousands(s.Rejected), When: momentOf(cmp.Or(s.Ended, s.Last)), Runs: s.State == checkpoint.JobRunning}
 	if row.Runs {
 		row.When = momentOf(s.Began)
 		if s.Percent != nil {
@@ -223,7 +223,7 @@ func (c *consolePages) newJobPage(r *http.Request, s *checkpoint.State, v consol
 	}
 	if s.Live != nil {
 		for _, ph := range s.Live.Progress.Phases {
-			row := phaseRow{Name: ph.Name, Rows: console.Number(ph.Done.Rows), Took: console.Span(cmp.Or(ph.Ended, s.Live.Updated).Sub(ph.Began).Seconds())}
+			row := phaseRow{Name: ph.Name, Rows: setting.Thousands(ph.Done.Rows), Took: console.Span(cmp.Or(ph.Ended, s.Live.Updated).Sub(ph.Began).Seconds())}
 			if f, ok := ph.Fraction(); ok {
 				row.Share = fmt.Sprintf("%.0f%%", 100*f)
 			}

@@ -8,28 +8,21 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"bulkload/pkg/setting"
 )
 
 var functions = template.FuncMap{
-	"count": count, "bytes": bytesText, "took": formatDuration, "clock": clock, "rate": rate, "cut": cut, "share": share, "int64": func(n int) int64 { return int64(n) },
+	"count": setting.Thousands, "bytes": bytesText, "took": formatDuration, "clock": clock, "rate": rate, "cut": cut, "share": share, "int64": func(n int) int64 { return int64(n) },
 	"add": func(a, b int) int { return a + b }, "plural": plural, "per": perSecond, "ratio": func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) },
 	"span": func(from, to time.Time) string { return formatDuration(to.Sub(from)) },
-}
-
-// count formats a number with separated thousands.
-func count(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
 
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return count(int64(n)) + " " + many
+	return setting.Thousands(int64(n)) + " " + many
 }
 
 func bytesText(n int64) string { return scaled(float64(n), 1024, "B", "KiB", "MiB", "GiB", "TiB") }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bulkload/internal/formats/profile"
+	"bulkload/pkg/setting"
 )
 
 // Profile is a page that describes the columns of an input.
@@ -75,7 +76,7 @@ type valueBar struct {
 
 func (p *Profile) column(i int) columnView {
 	c := &p.Profile.Columns[i]
-	v := columnView{Column: c, N: i + 1, ID: fmt.Sprintf("c%d", i+1), NullShare: p.Share(c.Nulls), Distinct: count(c.Distinct)}
+	v := columnView{Column: c, N: i + 1, ID: fmt.Sprintf("c%d", i+1), NullShare: p.Share(c.Nulls), Distinct: setting.Thousands(c.Distinct)}
 	if c.Estimated {
 		v.Distinct = "about " + v.Distinct
 	}
@@ -96,7 +97,7 @@ func (p *Profile) column(i int) columnView {
 func newBars(h *profile.Histogram) *barsView {
 	b := &barsView{Of: h.Of, label: h.Label}
 	most := slices.MaxFunc(h.Bars, func(a, b profile.Bar) int { return cmp.Compare(a.Count, b.Count) }).Count
-	b.Top = count(most)
+	b.Top = setting.Thousands(most)
 	var path strings.Builder
 	wide := 1000 / float64(len(h.Bars))
 	for i, bar := range h.Bars {

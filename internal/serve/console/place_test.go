@@ -14,6 +14,7 @@ import (
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/teststate"
+	"bulkload/pkg/setting"
 )
 
 // placeOf returns the place of a directory, which is read at each look.
@@ -87,7 +88,7 @@ func TestTrends(t *testing.T) {
 	if n := Of(nil, "c"); n.Table != "c" || n.Nights != nil {
 		t.Errorf("%+v", n)
 	}
-	if got := Number(-1234567) + Number(999) + Span(59.94) + Span(61); got != "-1,234,56799959.9 s1m1s" {
+	if got := setting.Thousands(-1234567) + setting.Thousands(999) + Span(59.94) + Span(61); got != "-1,234,56799959.9 s1m1s" {
 		t.Error(got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/pkg/setting"
 )
 
 // maxNights is the number of jobs in a trend, the last ones.
@@ -71,7 +72,7 @@ const (
 
 // Rows returns the plot of the numbers of rows, or nil if there is only one job.
 func (t Trend) Rows() *Plot {
-	return t.plot("rows", func(n Night) float64 { return float64(n.Rows) }, func(v float64) string { return Number(int64(v)) })
+	return t.plot("rows", func(n Night) float64 { return float64(n.Rows) }, func(v float64) string { return setting.Thousands(int64(v)) })
 }
 
 // Seconds returns the plot of the durations.
@@ -103,15 +104,6 @@ func (t Trend) plot(what string, of func(Night) float64, text func(float64) stri
 	}
 	p.Points = strings.Join(points, " ")
 	return p
-}
-
-// Number formats a number with separated thousands.
-func Number(n int64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
 
 // Span formats a number of seconds in readable form.
