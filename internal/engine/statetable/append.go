@@ -105,12 +105,16 @@ func (o *Owner) write(ctx context.Context, cells ...loader.Cell) error {
 	}
 	records, n := o.waitingCells()
 	began := time.Now()
-	now, err := o.mutate(ctx, o.value, append(records, cells...))
+	done, err := o.table.cluster.Mutate(ctx, o.table.name, loader.Mutation{Row: []byte(o.job), If: ownerCell(o.value), Cells: append(records, cells...)})
 	if err != nil {
-		return err
+		return o.table.unfit(err)
 	}
-	if now != nil {
-		return o.lose(now.Holder)
+	if !done {
+		c, err := o.table.read(ctx, o.job, ownerFamily)
+		if err != nil {
+			return err
+		}
+		return o.lose(c.Holder)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

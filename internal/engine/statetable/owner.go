@@ -132,27 +132,21 @@ func (o *Owner) become(ctx context.Context, h Holder, before []byte, cells []loa
 	if err != nil {
 		return err
 	}
-	now, err := o.mutate(ctx, before, append(cells, ownerCell(value)))
+	done, err := o.table.cluster.Mutate(ctx, o.table.name, loader.Mutation{Row: []byte(o.job), If: ownerCell(before), Cells: append(cells, ownerCell(value))})
 	if err != nil {
-		return err
+		return o.table.unfit(err)
 	}
-	if now != nil && !bytes.Equal(now.owner, value) {
-		return &LostError{now.Holder}
+	if !done {
+		c, err := o.table.read(ctx, o.job, ownerFamily)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(c.owner, value) {
+			return &LostError{c.Holder}
+		}
 	}
 	o.holder, o.value = h, value
 	return nil
-}
-
-// mutate writes cells if before is still the stored holder, else it returns what is stored.
-func (o *Owner) mutate(ctx context.Context, before []byte, cells []loader.Cell) (now *Content, err error) {
-	done, err := o.table.cluster.Mutate(ctx, o.table.name, loader.Mutation{Row: []byte(o.job), If: ownerCell(before), Cells: cells})
-	if err != nil {
-		return nil, o.table.unfit(err)
-	}
-	if done {
-		return nil, nil
-	}
-	return o.table.read(ctx, o.job, ownerFamily)
 }
 
 func ownerCell(value []byte) loader.Cell {
