@@ -143,17 +143,12 @@ func hide(cells, newer []Cell) ([]Cell, Hidden) {
 
 // deletedBy reports whether a marker among the cells of the row hides a cell.
 func deletedBy(c Cell, cells []Cell) bool {
-	for _, m := range column(cells, c.Family, nil) {
-		if m.Type == CellDeleteFamily && m.Timestamp >= c.Timestamp || m.Type == CellDeleteFamilyVersion && m.Timestamp == c.Timestamp {
-			return true
-		}
+	by := func(qualifier []byte, upTo, at CellType) bool {
+		return slices.ContainsFunc(column(cells, c.Family, qualifier), func(m Cell) bool {
+			return m.Type == upTo && m.Timestamp >= c.Timestamp || m.Type == at && m.Timestamp == c.Timestamp
+		})
 	}
-	for _, m := range column(cells, c.Family, c.Qualifier) {
-		if m.Type == CellDeleteColumn && m.Timestamp >= c.Timestamp || m.Type == CellDelete && m.Timestamp == c.Timestamp {
-			return true
-		}
-	}
-	return false
+	return by(nil, CellDeleteFamily, CellDeleteFamilyVersion) || by(c.Qualifier, CellDeleteColumn, CellDelete)
 }
 
 // replacedBy reports whether a reader sees one of the newer cells instead of a cell.
