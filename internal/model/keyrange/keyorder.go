@@ -64,23 +64,12 @@ func saltModulus(c keygen.Call, modulus int) int {
 
 // saltValues returns all values of a salt, in order: one byte each, or decimal digits of equal width.
 func saltValues(c keygen.Call, modulus int) [][]byte {
-	if c.Func == "javasalt" {
-		var values [][]byte
-		for _, b := range partition.JavaSaltValues(saltModulus(c, modulus)) {
-			values = append(values, []byte{b})
-		}
-		return values
+	n := saltModulus(c, modulus)
+	if c.Func == "bytesalt" || c.Func == "javasalt" {
+		splits, _ := partition.SplitsOfSalt(c.Func, n)
+		return append([][]byte{{0}}, splits...)
 	}
-	values := make([][]byte, saltModulus(c, modulus))
-	width := len(fmt.Sprint(len(values) - 1))
-	for i := range values {
-		if c.Func == "bytesalt" {
-			values[i] = []byte{byte(i)}
-		} else {
-			values[i] = fmt.Appendf(nil, "%0*d", width, i)
-		}
-	}
-	return values
+	return append([][]byte{fmt.Appendf(nil, "%0*d", len(fmt.Sprint(n-1)), 0)}, partition.SaltSplits(n)...)
 }
 
 // Heads returns all values of the key's head, in order; one empty value for a key without a salt.
