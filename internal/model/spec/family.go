@@ -100,8 +100,10 @@ func (f Family) Overrides(table Family) bool {
 // checkVersions refuses settings that contradict the duplicate policy versions, and a number of versions without that policy.
 func (s Spec) checkVersions(versions bool) error {
 	switch {
-	case s.Versions < 0 || s.Versions > math.MaxInt32:
-		return setting.Errorf("%s %d is outside 0..%d", setting.Versions, s.Versions, math.MaxInt32)
+	case s.Versions < 0:
+		return setting.Errorf("%s %d is below 0", setting.Versions, s.Versions)
+	case s.Versions > math.MaxInt32:
+		return setting.Errorf("%s %d is above %d", setting.Versions, s.Versions, math.MaxInt32)
 	case s.Versions > 0 && !versions:
 		return setting.Errorf("%s needs %s versions", setting.Versions, setting.Duplicates)
 	case versions && s.CellTimestamp == nil:

@@ -42,7 +42,7 @@ func TestLimitsOfAFamily(t *testing.T) {
 		t.Error(err)
 	}
 	s.Versions = over
-	if err := s.checkVersions(true); err == nil || !strings.Contains(err.Error(), "outside 0..2147483647") {
+	if err := s.checkVersions(true); err == nil || !strings.Contains(err.Error(), "above 2147483647") {
 		t.Error(err)
 	}
 }
