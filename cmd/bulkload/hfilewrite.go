@@ -64,35 +64,29 @@ func newHFileWriteCmd(g *globals, c *clusterFlags) *cobra.Command {
 
 // write writes the file. An existing file is replaced once the new one is complete.
 func (o *hfileWriteOptions) write(ctx context.Context, fsys hdfsio.FS, name string, in io.Reader, opts hfile.Options) error {
-	hdfs := func(err error) error {
-		if err == nil {
-			return nil
-		}
-		return &fail.Error{Kind: fail.HDFS, Err: err}
-	}
 	target := name
 	info, err := fsys.Stat(ctx, name)
 	replace := err == nil && info.Mode().IsRegular()
 	if replace {
 		target += ".new"
 		if err := fsys.Remove(ctx, target); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return hdfs(err)
+			return fail.With(fail.HDFS, err)
 		}
 	}
 	f, err := fsys.Create(ctx, target, hdfsio.CreateOptions{})
 	if err != nil {
-		return hdfs(err)
+		return fail.With(fail.HDFS, err)
 	}
 	if err := writeCells(f, in, opts); err != nil {
 		return errors.Join(err, f.Abort())
 	}
 	if err := f.Finish(); err != nil || !replace {
-		return hdfs(err)
+		return fail.With(fail.HDFS, err)
 	}
 	if err := fsys.Remove(ctx, name); err != nil {
-		return hdfs(err)
+		return fail.With(fail.HDFS, err)
 	}
-	return hdfs(fsys.Rename(ctx, target, name))
+	return fail.With(fail.HDFS, fsys.Rename(ctx, target, name))
 }
 
 func (o *hfileWriteOptions) options() (hfile.Options, error) {
