@@ -9,7 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
 	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/chunk"
 	"bulkload/pkg/partition/extsort"
@@ -23,12 +25,25 @@ type Part struct {
 	From, To int
 }
 
-// PartRead is the result of pass 1 on a part.
+// PartRead is the result of pass 1 on a part. Descriptions of parts have a checksum over their fields in this order: a field that moves makes those of
+// earlier versions unreadable.
 type PartRead struct {
-	sortTotals
-	Sums    SplitSums    `json:"sums"`              // of the part's splits
-	Regions []PartRegion `json:"regions"`           // regions that have rows of the part, in order, of all tables
-	Lacking []string     `json:"lacking,omitempty"` // chosen columns that no record of the part has
+	Records      int64         `json:"records"`            // good and bad
+	Rejected     int64         `json:"rejected"`           // included in Records
+	Filtered     int64         `json:"filtered,omitempty"` // included in Records; left out by the job's filter
+	RejectFile   string        `json:"reject_file,omitempty"`
+	FilteredFile string        `json:"filtered_file,omitempty"`
+	SpillBytes   int64         `json:"spill_bytes"`
+	SpillRuns    int64         `json:"spill_runs"`
+	Took         time.Duration `json:"took_ns"`
+	Sums         SplitSums     `json:"sums"`              // of the part's splits
+	Regions      []PartRegion  `json:"regions"`           // regions that have rows of the part, in order, of all tables
+	Lacking      []string      `json:"lacking,omitempty"` // chosen columns that no record of the part has
+
+	FilteredOwn []int64         `json:"filtered_own,omitempty"` // as in sortTotals
+	RowSum      manifest.RowSum `json:"row_sum,omitzero"`       // of packed rows that are not rejected
+
+	Expect *expectation.Counts `json:"expect,omitempty"`
 
 	// KeyFamilies has, for new keys of rows, the family of each column that the key names without one, if a row of the part has it. Nil: the key
 	// names none, or an earlier version has read the part.
@@ -110,7 +125,7 @@ func readPart(ctx context.Context, plans []*cells.Plan, rows rowSource, memory i
 	if err != nil {
 		return nil, err
 	}
-	p = &PartRead{sortTotals: t, Sums: SplitSums{}, Regions: []PartRegion{}}
+	p = &PartRead{Records: t.Records, Rejected: t.Rejected, Filtered: t.Filtered, FilteredOwn: t.FilteredOwn, RejectFile: t.RejectFile, FilteredFile: t.FilteredFile, SpillBytes: t.SpillBytes, SpillRuns: t.SpillRuns, Sums: SplitSums{}, Regions: []PartRegion{}, RowSum: t.RowSum, Expect: t.Expect}
 	o.Events.Phase("write")
 	if err := p.write(ctx, plans, sorter, chunk.NewWriter(sink, c), o); err != nil {
 		return nil, rows.locate(ctx, err)
