@@ -109,16 +109,21 @@ func TestFurtherTablesOfAFailure(t *testing.T) {
 	}
 }
 
-// TestAmountsThatAreNotKnown checks that a load of HFiles without a manifest says nothing of what is in them: 0 rows of a success would be an alert.
+// TestAmountsThatAreNotKnown checks that a load of HFiles without a manifest says that it does not know what is in them: 0 rows of a success would be an
+// alert, and a metric that is left out keeps the 0 of an earlier failure at the Pushgateway. An input that may be empty and is has 0 rows.
 func TestAmountsThatAreNotKnown(t *testing.T) {
 	r := done()
 	r.Result.Manifest, r.Progress = nil, progress.Progress{}
-	for code, known := range map[int]bool{0: false, 7: true} {
-		r.Code = code
+	for _, c := range []struct {
+		given bool
+		code  int
+		want  string
+	}{{true, 0, "NaN"}, {true, 7, "0"}, {false, 0, "0"}} {
+		r.Given, r.Code = c.given, c.code
 		text := write(t, r, labels(t), filepath.Join(t.TempDir(), "check.prom"))
 		for _, name := range []string{"records_read", "rows_written", "cells_written", "hfiles_written", "hfiles_bytes"} {
-			if strings.Contains(text, "bulkload_last_run_"+name+"{") != known {
-				t.Errorf("exit code %d: %s in %s", code, name, text)
+			if !strings.Contains(text, "bulkload_last_run_"+name+`{table="test:check",team="risk"} `+c.want+"\n") {
+				t.Errorf("%+v: %s in %s", c, name, text)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ type Run struct {
 	Input    progress.Amount // files and bytes, in their stored size
 	Progress progress.Progress
 	Loads    bool      // the run is about a table, not only about files
+	Given    bool      // the run loads HFiles that there are: only a manifest says what is in them
 	Further  []string  // further tables and indexes of the job
 	Success  time.Time // time of the latest success; zero: not known, or none
 	Build    Build
@@ -96,13 +98,15 @@ func (r *Run) result() *result.Result {
 // manifest returns the amounts: those of the build if it finished, otherwise the amounts done so far.
 func (r *Run) manifest() *manifest.Manifest { return r.result().Amounts(r.Progress) }
 
-// amount returns a function that reports an amount of what was read and written, unless it is not known: of a load of HFiles without a manifest.
+// amount returns a function that reports an amount of what was read and written. It is NaN if that is not known, of a load of HFiles without a manifest: a
+// metric that is left out keeps the value of an earlier run at the Pushgateway.
 func amount(of func(m *manifest.Manifest) float64) func(r *Run, set func(float64, ...string)) {
-	return func(r *Run, set func(float64, ...string)) {
-		if so := r.result(); r.Code != 0 || r.Result == nil || so.Manifest != nil || so.Share != nil {
-			set(of(r.manifest()))
+	return one(func(r *Run) float64 {
+		if r.Given && r.Code == 0 && r.result().Manifest == nil {
+			return math.NaN()
 		}
-	}
+		return of(r.manifest())
+	})
 }
 
 func (r *Run) reportExpectations(set func(float64, ...string)) {
