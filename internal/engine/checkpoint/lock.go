@@ -27,7 +27,7 @@ const (
 	// stoppedTime is how long after a stop records are still written to shared state: a load resolves the outcome of its calls for up to 8 s. What is not
 	// recorded by then is for the next attempt to resolve.
 	stoppedTime = 10 * time.Second
-	// releaseTime is how long a release may take that begins later.
+	// releaseTime is how long a check or the release may take that begins later.
 	releaseTime = time.Second
 )
 
@@ -201,12 +201,24 @@ func (l *Lock) Check(ctx context.Context) error {
 		return nil
 	}
 	if ctx.Err() != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = cleanup.Context(ctx)
+		limited, cancel := cleanup.Context(ctx)
 		defer cancel()
-		defer context.AfterFunc(l.ctx, cancel)()
+		var done func()
+		ctx, done = l.lasting(limited)
+		defer done()
 	}
 	return stateFailure(l.owner.Check(ctx))
+}
+
+// lasting returns a context that ends with that of the records, or releaseTime from now if that is later, and what ends it.
+func (l *Lock) lasting(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	began := time.Now()
+	forget := context.AfterFunc(l.ctx, func() { time.AfterFunc(releaseTime-time.Since(began), cancel) })
+	return ctx, func() {
+		forget()
+		cancel()
+	}
 }
 
 // Release releases the lock. It is called once.
@@ -218,10 +230,8 @@ func (l *Lock) remove() error { return l.end((*statetable.Owner).Delete) }
 func (l *Lock) end(owner func(*statetable.Owner, context.Context) error) (err error) {
 	defer l.stop()
 	if l.owner != nil {
-		ctx, cancel := context.WithCancel(context.WithoutCancel(l.ctx))
-		defer cancel()
-		began := time.Now()
-		defer context.AfterFunc(l.ctx, func() { time.AfterFunc(releaseTime-time.Since(began), cancel) })()
+		ctx, done := l.lasting(context.WithoutCancel(l.ctx))
+		defer done()
 		err = stateFailure(owner(l.owner, ctx))
 	}
 	if l.own != nil {

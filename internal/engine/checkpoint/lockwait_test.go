@@ -71,7 +71,15 @@ func TestStoppedLock(t *testing.T) {
 		if <-l.ctx.Done(); time.Since(began) != stoppedTime {
 			t.Errorf("records end %s after the stop", time.Since(began))
 		}
-		if err := l.end(silent); !errors.Is(err, context.Canceled) || time.Since(began) != stoppedTime+releaseTime {
+		check, done := l.lasting(context.WithoutCancel(ctx))
+		if check.Err() != nil { // [statetable.Owner.Check] would take it for one without a limit
+			t.Error("a check after the records has no time")
+		}
+		if <-check.Done(); time.Since(began) != stoppedTime+releaseTime {
+			t.Errorf("a check ends %s after the stop", time.Since(began))
+		}
+		done()
+		if err := l.end(silent); !errors.Is(err, context.Canceled) || time.Since(began) != stoppedTime+2*releaseTime {
 			t.Errorf("%s after the stop: %v", time.Since(began), err)
 		}
 	})
