@@ -113,7 +113,8 @@ func TestHeadersThatMatch(t *testing.T) {
 		{name: "no header, the last ones missing", o: null, files: []string{"1,a1\n", "2,a2,b2\n", "id,a,b\n3,4,5\n"}, want: []string{"1/a1/-", "2/a2/b2", "3/4/5"}},
 		{name: "one value", o: Options{Columns: iab}, files: []string{"id\n"}, want: []string{"!1 column"}},
 		{name: "one column", o: Options{Columns: iab[:1]}, files: []string{"id\n1\n", "2\n"}, want: []string{"1", "2"}},
-		{name: "a mark", o: Options{Columns: iab}, files: []string{"\n\ufeffid,b,a\n1,2,3\n"}, want: []string{"!a byte", "1/2/3"}},
+		{name: "a mark", o: Options{Columns: iab}, files: []string{"\n\ufeffid,b,a\n1,2,3\n"}, err: "a byte order mark stands before its first name"},
+		{name: "a mark before data", o: Options{Columns: iab}, files: []string{"\n\ufeff1,2,3\n4,5,6\n"}, want: []string{"!a byte", "4/5/6"}},
 	} {
 		tt.d = d
 		t.Run(tt.name, tt.run)
