@@ -42,6 +42,7 @@ type inputFile struct {
 	first       bool             // of all files
 	headed      bool             // text: its first record was its header
 	blank       bool             // text: it has no records
+	record      []string         // header first: the values of its first record, until the schema is known
 	values      int              // text without a header: the values of its first record; 0 if that is not known
 	short       bool             // text without a header: its records have the first columns only
 	charset     *charset.Charset // of text; nil: bytes are used unchanged

@@ -33,6 +33,9 @@ func (f *inputFile) errNames() error {
 // others would be taken for each other. Names in the order of the columns are a stray record.
 func (f *inputFile) firstValues(values []string, o *Options) error {
 	f.values = len(values)
+	if f.dialect != nil && f.dialect.Header == dialect.HeaderFirst {
+		f.record = values
+	}
 	columns := f.without(o.Columns)
 	all := len(values) > 1 && len(values) == len(columns) || f.older(columns, o)
 	if all && sniff.Named(values, columns) && !sniff.Alike(values, columns[:len(values)]) {
@@ -68,7 +71,9 @@ func (in *Input) headless(f *inputFile) error {
 	case f.columns != nil || !f.facts.cut:
 		return nil
 	case others && first.headed:
-		columns = first.columns
+		if columns = first.columns; f.reordered(columns) {
+			return f.errNames()
+		}
 	case others && first.blank && first.facts.headed() && !f.blank && len(columns) > 1:
 		return setting.Errorf("%s has no header, so that the order of the columns is not known (%s no, if it is that of %s)", first.Path, setting.Header, setting.Columns)
 	default:
@@ -81,6 +86,13 @@ func (in *Input) headless(f *inputFile) error {
 		f.columns = columns
 	}
 	return nil
+}
+
+// reordered reports whether the first record of a text without a header has the names of the first file's header in another order.
+func (f *inputFile) reordered(names []string) bool {
+	values := f.record
+	f.record = nil
+	return len(values) > 1 && len(values) == len(names) && sniff.Named(values, names) && !sniff.Alike(values, names)
 }
 
 // older reports whether a file's first record has fewer values than columns, so that the last ones are NULL: so it is if missing columns are
