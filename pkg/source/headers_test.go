@@ -87,6 +87,7 @@ func TestHeaderOfTheFirstFile(t *testing.T) {
 		{name: "repeated header", o: Options{Columns: iab}, files: []string{"id,b,a\n1,b1,a1\n", "id,b,a\n2,b2,a2\n"}, err: "part-1.txt: its first record is the names of the columns"},
 		{name: "another header, names of the header", files: []string{"id,a,b\n1,a1,b1\n", "id,b,a\n2,b2,a2\n"}, err: "part-1.txt: its first record is the names of the columns"},
 		{name: "another header, others ignored", o: Options{Columns: []string{"id", "a"}, Extra: ExtraIgnore}, files: []string{"id,x,a\n1,x1,a1\n", "id,a,x\n2,a2,x2\n"}, err: "part-1.txt: its first record is the names of the columns"},
+		{name: "another header that lacks a name, names of the header", o: Options{Missing: MissingNull}, files: []string{"id,a,b\n1,a1,b1\n", "b,id\n2,3\n"}, err: "part-1.txt: its first record is the names of the columns"},
 		{name: "repeated header, names of the header", files: []string{"id,a,b\n1,a1,b1\n", "id,a,b\n2,a2,b2\n"}, want: []string{"1/a1/b1", "!it repeats", "2/a2/b2"}},
 		{name: "header in the middle", o: Options{Columns: iab}, files: []string{"id,b,a\n1,b1,a1\n", "2,b2,a2\nid,b,a\n3,b3,a3\n"}, want: []string{"1/a1/b1", "2/a2/b2", "!it repeats", "3/a3/b3"}},
 		{name: "a blank file", o: Options{Columns: iab}, files: []string{"id,b,a\n1,b1,a1\n", "\n", "2,b2,a2\n"}, want: []string{"1/a1/b1", "2/a2/b2"}},

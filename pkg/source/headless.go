@@ -36,12 +36,16 @@ func (f *inputFile) firstValues(values []string, o *Options) error {
 	if f.dialect != nil && f.dialect.Header == dialect.HeaderFirst {
 		f.record = values
 	}
-	columns := f.without(o.Columns)
-	all := len(values) > 1 && len(values) == len(columns) || f.older(columns, o)
-	if all && sniff.Named(values, columns) && !sniff.Alike(values, columns[:len(values)]) {
+	if f.swapped(values, f.without(o.Columns), o) {
 		return f.errNames()
 	}
 	return nil
+}
+
+// swapped reports whether the values of a first record are the names of the columns in another order, or some of them if others are NULL.
+func (f *inputFile) swapped(values, columns []string, o *Options) bool {
+	all := len(values) > 1 && len(values) == len(columns) || f.older(columns, o)
+	return all && sniff.Named(values, columns) && !sniff.Alike(values, columns[:len(values)])
 }
 
 // matches reports whether the values of a first record are a header, which may be in every file: the names of the columns, or some of them
@@ -71,28 +75,23 @@ func (in *Input) headless(f *inputFile) error {
 	case f.columns != nil || !f.facts.cut:
 		return nil
 	case others && first.headed:
-		if columns = first.columns; f.reordered(columns) {
-			return f.errNames()
-		}
+		columns = first.columns
 	case others && first.blank && first.facts.headed() && !f.blank && len(columns) > 1:
 		return setting.Errorf("%s has no header, so that the order of the columns is not known (%s no, if it is that of %s)", first.Path, setting.Header, setting.Columns)
 	default:
 		others = false
 	}
 	columns = f.without(columns)
+	if others && f.swapped(f.record, columns, &in.opts) {
+		return f.errNames()
+	}
+	f.record = nil
 	if f.short = f.older(columns, &in.opts); f.short {
 		f.columns = columns[:f.values]
 	} else if others {
 		f.columns = columns
 	}
 	return nil
-}
-
-// reordered reports whether the first record of a text without a header has the names of the first file's header in another order.
-func (f *inputFile) reordered(names []string) bool {
-	values := f.record
-	f.record = nil
-	return len(values) > 1 && len(values) == len(names) && sniff.Named(values, names) && !sniff.Alike(values, names)
 }
 
 // older reports whether a file's first record has fewer values than columns, so that the last ones are NULL: so it is if missing columns are
