@@ -191,14 +191,16 @@ func TestSilentKDCs(t *testing.T) {
 // TestTicketsOutliveTheLogin checks that a ticket is used until its end, also after another login, while no KDC answers.
 func TestTicketsOutliveTheLogin(t *testing.T) {
 	o := fakeKDC(t, 1, func([]byte) []byte { return nil })
-	c, again := granting(t, o, time.Hour), granting(t, o, time.Hour)
+	c := granting(t, o, time.Hour)
+	again := *c.state
+	again.tickets = map[asked]*grant{}
 	a, now := asked{service: "nn/localhost"}, time.Now()
 	c.state.tickets[a] = &grant{key: types.EncryptionKey{KeyValue: []byte("key")}, since: now.Add(-24 * time.Hour), end: now.Add(time.Minute)}
-	c.put(again.state)
+	c.put(&again)
 	if _, key, err := c.Ticket(t.Context(), "nn/localhost", ""); err != nil || string(key.KeyValue) != "key" {
 		t.Errorf("key %q, %v", key.KeyValue, err)
 	}
-	if g, s := c.cached(a); s != again.state || !g.fresh(time.Now()) {
+	if g, s := c.cached(a); s != &again || !g.fresh(time.Now()) {
 		t.Error("the silent KDC is asked again at once")
 	}
 }
