@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"bulkload/internal/cli/settings"
@@ -13,6 +14,7 @@ import (
 	"bulkload/internal/pipeline/mapreduce"
 	"bulkload/pkg/setting"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -86,4 +88,17 @@ func printYARN(w io.Writer, p *mapreduce.Prediction) {
 	}
 	fmt.Fprintf(w, "\nyarn: %s of %d MiB and %s of %d MiB, about %s shuffled, %s of processor time\n",
 		setting.Count(p.Maps, "map"), p.MapMemory, setting.Count(p.Reduces, "reduce"), p.ReduceMemory, setting.Bytes(p.ShuffleBytes), ui.Round(p.CoreTime))
+}
+
+// newTaskCmd returns the commands that run in the containers of a job on YARN. Users do not run them.
+func newTaskCmd(g *globals) *cobra.Command {
+	cmd := &cobra.Command{Use: "task", Short: "Run a task of a job on YARN", Hidden: true}
+	process := func() mapreduce.Process {
+		return mapreduce.Process{Env: os.LookupEnv, Dir: ".", In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Log: g.Logger()}
+	}
+	cmd.AddCommand(
+		&cobra.Command{Use: "map", Short: "Read a share of the input", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return process().Map(cmd.Context()) }},
+		&cobra.Command{Use: "reduce", Short: "Write the HFiles of some regions", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return process().Reduce(cmd.Context()) }},
+	)
+	return cmd
 }

@@ -3,13 +3,17 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 
+	"bulkload/internal/base/workers"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/source"
+
+	"github.com/spf13/cobra"
 )
 
 // needInputs returns an error if a job has no inputs.
@@ -56,4 +60,25 @@ func mountFiles(ctx context.Context, env *cluster.Env, s spec.Job) (done func(co
 	}
 	s.ReadBy = ""
 	return mountTables(ctx, env, s)
+}
+
+// stdinOf returns the standard input of a command. Reading it ends when the command is stopped, also while no data arrives.
+func stdinOf(cmd *cobra.Command) io.Reader { return stoppable{cmd.Context(), cmd.InOrStdin()} }
+
+// stoppable reads until the context ends. A blocked read cannot be interrupted: it is left behind, so there is none after that.
+type stoppable struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (s stoppable) Read(p []byte) (int, error) {
+	if s.ctx.Err() != nil {
+		return 0, context.Cause(s.ctx)
+	}
+	data, err := workers.Await(s.ctx, func() ([]byte, error) {
+		buf := make([]byte, len(p))
+		n, err := s.r.Read(buf)
+		return buf[:n], err
+	})
+	return copy(p, data), err
 }

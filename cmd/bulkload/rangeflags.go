@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/keyrange"
 	"bulkload/internal/serve/query"
 	"bulkload/pkg/keygen/rowkey"
@@ -60,4 +61,25 @@ func (o *rangeFlags) query(cmd *cobra.Command) (query.Query, error) {
 		q.StartRow, q.StopRow = prefix, loader.PrefixEnd(prefix)
 	}
 	return q, errors.Join(errs...)
+}
+
+// choiceFlags are the flags that select the cells of a table to read.
+type choiceFlags struct {
+	asked choice.Asked
+	only  string
+}
+
+func (o *choiceFlags) add(f *pflag.FlagSet) {
+	a := &o.asked
+	settings.Bind(f, settings.To{"from-key": &a.FromKey, "to-key": &a.ToKey, "key-prefix": &a.KeyPrefix, "start-row": &a.StartRow, "stop-row": &a.StopRow, "row-prefix": &a.RowPrefix,
+		"since": &a.Since, "until": &a.Until, "only": &o.only})
+}
+
+// choice returns the selection that the flags specify.
+func (o *choiceFlags) choice() choice.Asked {
+	a := o.asked
+	if o.only != "" {
+		a.Only = settings.SplitList(o.only)
+	}
+	return a
 }

@@ -224,3 +224,31 @@ func appendRow(dst []byte, r loader.Row, family string) []byte {
 	}
 	return append(dst, "}\n"...)
 }
+
+// textOf returns bytes as text. UTF-8 without control characters, except those of the given list, is unchanged. Otherwise each
+// backslash and each byte that is not text becomes \xNN.
+func textOf(v []byte, controls string) string {
+	if isText(v, controls) {
+		return string(v)
+	}
+	var text []byte
+	for len(v) > 0 {
+		_, n := utf8.DecodeRune(v)
+		if v[0] != '\\' && isText(v[:n], controls) {
+			text = append(text, v[:n]...)
+		} else {
+			text = rowkey.Append(text, v[:1])
+		}
+		v = v[n:]
+	}
+	return string(text)
+}
+
+func isText(v []byte, controls string) bool {
+	for _, c := range v {
+		if (c < 0x20 || c == 0x7f) && strings.IndexByte(controls, c) < 0 {
+			return false
+		}
+	}
+	return utf8.Valid(v)
+}
