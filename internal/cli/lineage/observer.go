@@ -1,6 +1,7 @@
 package lineage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +12,11 @@ import (
 	"time"
 
 	"bulkload/internal/cli/ending"
+	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
@@ -39,6 +43,37 @@ type Options struct {
 	Job     string                 // name of the job; empty: derived from the subject
 	Version string                 // version of the program
 	Input   func() progress.Amount // amount that was read, or is to be read
+}
+
+// Subject describes the work of a command, as far as it is known before the command begins.
+type Subject struct {
+	Command string    // run, build (and merge, which ends one) or load
+	Spec    spec.Spec // of load: the table, and the directory as the only input
+	Out     string    // of build
+	Into    string    // the table that replaces the spec's table; empty: none
+	Env     *cluster.Env
+}
+
+// filled returns the OpenLineage names of the tables that the command fills, in the order of the job's tables.
+func (s Subject) filled() []string {
+	names := []string{cmp.Or(s.Into, s.Spec.Table)}
+	for _, t := range s.Spec.Tables {
+		names = append(names, t.Table)
+	}
+	for i, t := range names {
+		if name, err := loader.ParseTableName(t); err == nil {
+			names[i] = name.Namespace + ":" + name.Qualifier
+		}
+	}
+	return names
+}
+
+// Table returns the table's name in HBase's form. It may be empty for a build.
+func (s Subject) Table() string {
+	if name, err := loader.ParseTableName(s.Spec.Table); err == nil {
+		return name.String()
+	}
+	return s.Spec.Table
 }
 
 // Observe returns the observer of a run. It starts a goroutine that ends with the last event.
