@@ -275,6 +275,16 @@ func clockText(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
+// Round rounds a duration to two or three significant digits.
+func Round(d time.Duration) time.Duration {
+	for _, unit := range []time.Duration{time.Minute, time.Second, 10 * time.Millisecond} {
+		if d >= 100*unit {
+			return d.Round(unit)
+		}
+	}
+	return d.Round(time.Millisecond)
+}
+
 // durationText formats a duration, with tenths of a second if it is short.
 func durationText(d time.Duration) string {
 	if d < 100*time.Second {
