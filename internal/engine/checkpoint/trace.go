@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/result"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/setting"
 )
@@ -133,4 +135,34 @@ func traceOf(name string, r io.Reader) (*Trace, error) {
 		t.broken = fmt.Errorf("journal %s: %w", name, broken)
 	}
 	return t, nil
+}
+
+// LastResult returns the result at the end of the named journal, or nil if the
+// journal does not end with one. It reads only the last record.
+func LastResult(name string) *result.Result {
+	const tail = 256 << 10 // the last record is a few hundred bytes, and 200 of each expectation
+	f, err := os.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil
+	}
+	b := make([]byte, min(info.Size(), tail))
+	if _, err := f.ReadAt(b, info.Size()-int64(len(b))); err != nil && !errors.Is(err, io.EOF) {
+		return nil
+	}
+	b = bytes.TrimRight(b, "\n")
+	var r journal.Record
+	r.Data = b[bytes.LastIndexByte(b, '\n')+1:]
+	if json.Unmarshal(r.Data, &r) != nil || Event(r.Event) != EventDone {
+		return nil
+	}
+	done, err := Decode[DoneRecord](r)
+	if err != nil {
+		return nil
+	}
+	return done.Result
 }
