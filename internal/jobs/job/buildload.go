@@ -11,6 +11,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
 )
 
@@ -78,6 +79,32 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	j.job.EndSpill(j.options.Events)
 	j.yarn().Drop(ctx, submitted)
 	return files, nil
+}
+
+// abandon removes the results of a build that cannot be resumed: one without a
+// journal, and one whose input or settings must be changed first.
+func (j *run) abandon(ctx context.Context, cause error) error {
+	kind := fail.KindOf(cause)
+	if j.job.Log == nil {
+		return j.stage.Remove(ctx)
+	}
+	// Incomplete or damaged runs are useless.
+	if j.job.Sorted == nil || len(j.job.Sorted.Runs) == 0 || errors.Is(cause, extsort.ErrCorrupt) {
+		j.job.EndSpill(j.options.Events)
+	}
+	if kind != fail.BadRows && kind != fail.Input && kind != fail.Config {
+		return nil
+	}
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	err := j.job.Check(ctx)
+	if err == nil {
+		err = j.yarn().End(ctx) // the journal names an application until it has ended
+	}
+	if err == nil {
+		err = j.job.Restart(ctx, j.env)
+	}
+	return err
 }
 
 // expected checks the records that were read against the job's expectations. A build without a journal has already done so.
