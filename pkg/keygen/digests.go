@@ -8,6 +8,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"hash/crc32"
+	"math/bits"
+	"unicode/utf8"
 )
 
 // hashNumber is a 32-bit hash of text as an integer.
@@ -152,4 +154,47 @@ func crc32Raw(dst, b []byte) []byte {
 
 func murmur3Raw(dst, b []byte) []byte {
 	return binary.BigEndian.AppendUint32(dst, uint32(murmur3(b, 0)))
+}
+
+// murmur3 returns MurmurHash3_x86_32 of the bytes: the result of HBase's org.apache.hadoop.hbase.util.MurmurHash3 with seed as its initval,
+// and of Guava's Hashing.murmur3_32_fixed(seed) for bytes.
+func murmur3(b []byte, seed uint32) int32 {
+	const c1, c2 = 0xcc9e2d51, 0x1b873593
+	h, n := seed, len(b)
+	for ; len(b) >= 4; b = b[4:] {
+		k := binary.LittleEndian.Uint32(b)
+		h ^= bits.RotateLeft32(k*c1, 15) * c2
+		h = bits.RotateLeft32(h, 13)*5 + 0xe6546b64
+	}
+	k := uint32(0)
+	for i := len(b) - 1; i >= 0; i-- {
+		k = k<<8 | uint32(b[i])
+	}
+	h ^= bits.RotateLeft32(k*c1, 15) * c2
+	h ^= uint32(n)
+	h = (h ^ h>>16) * 0x85ebca6b
+	h = (h ^ h>>13) * 0xc2b2ae35
+	return int32(h ^ h>>16)
+}
+
+// JavaHash returns Java's String.hashCode of a UTF-8 text: over UTF-16 units, wrapping in 32 bits. Bytes that are not UTF-8 count as
+// U+FFFD, as Java decodes them; keys reject them before.
+func JavaHash(text []byte) int32 {
+	h := int32(0)
+	for i := 0; i < len(text); {
+		if c := text[i]; c < utf8.RuneSelf {
+			h = h*31 + int32(c)
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRune(text[i:])
+		i += n
+		if r >= 0x10000 {
+			r -= 0x10000
+			h = h*31 + 0xd800 + (r >> 10)
+			r = 0xdc00 + r&0x3ff
+		}
+		h = h*31 + r
+	}
+	return h
 }
