@@ -8,7 +8,7 @@ import (
 	"bulkload/internal/formats/compression"
 )
 
-// A format is a format of input files: how to recognize its files and read them. All formats are in the registry (formats.go); no other
+// A format is a format of input files: how to recognize its files and read them. All formats are in the registry ([formats]); no other
 // code depends on a file's format. A format has no state.
 type format interface {
 	// facts returns the properties of all its files.
@@ -112,6 +112,22 @@ func Formats() (names []string, help string) {
 	}
 	last := len(texts) - 1
 	return names, strings.Join(texts[:last], ", ") + ", or " + texts[last]
+}
+
+// formats returns all formats, in the order of the documentation. A new format is one more line here.
+func formats() []registered {
+	return []registered{
+		{FormatCSV, csvFormat{}},
+		{FormatDump, dumpFormat{}},
+		{FormatParquet, parquetFormat{}},
+		{FormatORC, orcFormat{}},
+		{FormatJSON, jsonFormat{}},
+		{FormatAvro, avroFormat{}},
+		{FormatText, textFormat{}},
+		{FormatFixed, fixedFormat{}},
+		{FormatRejects, rejectFormat{}},
+		{FormatTable, tableParts{}},
+	}
 }
 
 // become sets the format of a file.

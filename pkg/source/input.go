@@ -5,11 +5,13 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"bulkload/internal/formats/compression"
+	"bulkload/internal/formats/jsonlines"
 	"bulkload/pkg/source/listing"
 )
 
@@ -136,6 +138,30 @@ func (f *inputFile) describe() FileInfo {
 	return FileInfo{Partitions: listing.Names(f.Partitions), Missing: f.missing, Ignored: f.ignored,
 		Path: f.Path, Name: f.Name, Input: f.Input, Size: id.Size, ModTime: id.Modified, FileID: id.File, ChangeTime: id.Changed,
 		Format: f.format, Compression: f.compression}
+}
+
+// settings returns how a file's text is read: the name of a dialect, and all settings that affect the result.
+func (f *inputFile) settings(o *Options) (dialect, settings string) {
+	if f.dialect != nil {
+		return f.dialect.Name, f.dialect.String()
+	}
+	if t, ok := f.content.(textForm); ok {
+		return "", t.settings(o)
+	}
+	return "", ""
+}
+
+// passOver records which of a file's columns were not requested. A column that a requested path leads into counts as requested, and so does
+// a path to it.
+func (f *inputFile) passOver(names []string) {
+	for _, name := range names {
+		asked := slices.ContainsFunc(f.columns, func(want string) bool {
+			return jsonlines.SameMember(want, name) || strings.HasPrefix(want, name+".") || strings.HasPrefix(name, want+".")
+		})
+		if !asked && !slices.Contains(f.ignored, name) {
+			f.ignored = append(f.ignored, name)
+		}
+	}
 }
 
 // ReaderMemory returns the approximate size of the buffers of a [Reader] of this input, as long as no record is longer than a chunk.

@@ -45,7 +45,7 @@ func askedFormats(files *token.FileSet, f *ast.File) (places []string) {
 }
 
 // TestNothingAsksForOneFormat checks that properties of some formats are traits in their facts, so that a new format
-// is a type and a line in pkg/source/formats.go.
+// is a type and a line in the function formats of pkg/source/format.go.
 func TestNothingAsksForOneFormat(t *testing.T) {
 	for _, name := range goFiles(t) {
 		if strings.HasSuffix(name, "_test.go") {
