@@ -14,6 +14,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"bulkload/internal/model/manifest"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen/rowkey"
@@ -93,6 +94,18 @@ func ReadMeta(ctx context.Context, fsys Opener, name string) (Meta, error) {
 		m.Family, err = r.Family()
 	}
 	return m, err
+}
+
+// Written verifies a written file: it reads back length, trailer, index and file info.
+func Written(ctx context.Context, fsys Opener, name string, want manifest.File) error {
+	meta, err := ReadMeta(ctx, fsys, name)
+	if err != nil {
+		return fmt.Errorf("read back %s: %w", name, err)
+	}
+	if meta.Cells != want.Cells || meta.Bytes != want.Bytes {
+		return fmt.Errorf("read back %s: it has %d cells in %d bytes, want %d in %d", name, meta.Cells, meta.Bytes, want.Cells, want.Bytes)
+	}
+	return nil
 }
 
 // HFileMeta is an HFile's metadata in printable form.
