@@ -240,6 +240,13 @@ func (sc *Scan) Cell() *hfile.Cell { return sc.cell }
 // NewRow reports whether the current cell is the first of its row that is returned.
 func (sc *Scan) NewRow() bool { return sc.fresh }
 
+// Loaded reports whether the current cell is in a bulk-loaded file whose cells all have the same timestamp, like the files of a
+// load. Then the cell was not written again by a compaction, nor by an undo, which loads older cells together with its markers.
+func (sc *Scan) Loaded() bool {
+	f, ok := sc.place.cells.(*fileCells)
+	return ok && f.ids.loaded && f.ids.single
+}
+
 // Err returns the error that ended the scan, nil at its regular end.
 func (sc *Scan) Err() error {
 	if sc.err == nil || sc.ended {
