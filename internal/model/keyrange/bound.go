@@ -1,7 +1,9 @@
 package keyrange
 
 import (
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -136,4 +138,33 @@ func (k Key) noRange(p keygen.Expr) error {
 func (k Key) noPrefix(p keygen.Expr) error {
 	columns := keygen.Columns(p)
 	return &NoRangeError{fail.Errorf(fail.Config, "key %s: a prefix of %s is not a prefix of row keys, because %s is made of the complete value: give complete values with %s and %s", k.Spec, strings.Join(columns, ", "), p, k.From, k.To)}
+}
+
+var errEscape = errors.New(`unknown escape: want \\, \, or \xNN`)
+
+// ParseValues parses the comma-separated values of a bound or a prefix, with the escapes \xNN, \\ and \,. An empty text is one empty value. The error
+// reports the position, without the value.
+func ParseValues(s string) ([]string, error) {
+	var values []string
+	cur := []byte{}
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == ',':
+			values = append(values, string(cur))
+			cur = cur[:0]
+		case c != '\\':
+			cur = append(cur, c)
+		case i+1 < len(s) && (s[i+1] == '\\' || s[i+1] == ','):
+			i++
+			cur = append(cur, s[i])
+		default:
+			b, err := hex.DecodeString(s[min(i+2, len(s)):min(i+4, len(s))])
+			if err != nil || len(b) != 1 || s[i+1] != 'x' {
+				return nil, fmt.Errorf("position %d: %w", i+1, errEscape)
+			}
+			cur = append(cur, b[0])
+			i += 3
+		}
+	}
+	return append(values, string(cur)), nil
 }
