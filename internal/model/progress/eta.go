@@ -190,6 +190,17 @@ func (p Progress) toCheck() float64 {
 	return float64(p.HFiles.Bytes) / float64(p.HFiles.Rows) * float64(p.rows())
 }
 
+// Pace holds the durations of an earlier job of the same table. The remaining time of a running job is estimated from them.
+type Pace struct {
+	Records int64         `json:"records"`
+	Regions int           `json:"regions"` // regions that received files
+	Read    time.Duration `json:"read_ns"` // of reading and sorting
+	Write   time.Duration `json:"write_ns"`
+	Load    time.Duration `json:"load_ns"`
+	Verify  time.Duration `json:"verify_ns"`
+	Mode    string        `json:"verify"` // mode of verification
+}
+
 // asEarlier estimates a phase from an earlier job of the table; false if that is not possible. It scales by the square root of the ratio of the two jobs'
 // read times, because that ratio reflects the speed of the machine but not of HDFS and HBase.
 func (p Progress) asEarlier(name string, unit float64) (float64, bool) {
