@@ -9,6 +9,8 @@ import (
 
 	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/spec"
 )
 
 // Result summarizes a run or a load.
@@ -146,4 +148,73 @@ type Task struct {
 	Wall      time.Duration `json:"wall_ns"`             // of the task, including its JVM and the shuffle of a reduce task
 	Program   time.Duration `json:"program_ns"`          // of the program in the task
 	Straggler bool          `json:"straggler,omitempty"` // it took more than twice the median time of its kind, and over ten seconds more than that median
+}
+
+// Cluster is the result for one of the clusters that receive the files of a job.
+type Cluster struct {
+	Conf    string        `json:"conf"` // configuration directory; empty: the command's own
+	Status  PartStatus    `json:"status"`
+	Error   string        `json:"error,omitempty"`
+	Jobs    []string      `json:"jobs,omitempty"`    // state directories of its loads, one for each table
+	Tables  []Table       `json:"tables,omitempty"`  // in loading order, without manifests
+	Replace *Replace      `json:"replace,omitempty"` // of a run that replaces the table's rows
+	Elapsed time.Duration `json:"elapsed_ns"`
+}
+
+// Table is the result for a further table of a job of several tables.
+type Table struct {
+	Table      string             `json:"table"`
+	Index      string             `json:"index,omitempty"` // name of the index that the table is; empty: it is not an index
+	Manifest   *manifest.Manifest `json:"manifest"`
+	Regions    int                `json:"regions"` // regions that received files
+	LoadTime   time.Duration      `json:"load_ns"`
+	Verify     *Verification      `json:"verify,omitempty"`
+	VerifyTime time.Duration      `json:"verify_ns,omitempty"`
+}
+
+// OfTables returns the result of a build of the given targets, without manifests if
+// the build failed.
+func OfTables(targets []spec.Target, m []*manifest.Manifest) *Result {
+	r := &Result{Schema: 1, Table: targets[0].Table}
+	r.SetManifests(targets, m)
+	return r
+}
+
+// SetManifests sets the manifests of a job's targets, in the order of the targets.
+// It does nothing unless there is one for each.
+func (r *Result) SetManifests(targets []spec.Target, m []*manifest.Manifest) {
+	if len(m) != len(targets) {
+		return
+	}
+	r.Manifest, r.Tables = m[0], nil
+	for i, t := range targets[1:] {
+		r.Tables = append(r.Tables, Table{Table: t.Table, Index: t.Index, Manifest: m[i+1]})
+	}
+}
+
+// Amounts returns the amounts that a run has read and written: those of its manifest and of directories that failed, or those of its share. If the
+// run failed before it had either, they are the amounts in p. The rows of a share are those that it has sorted. r may be nil.
+func (r *Result) Amounts(p progress.Progress) *manifest.Manifest {
+	switch {
+	case r != nil && r.Manifest != nil:
+		m := *r.Manifest
+		for _, part := range r.Parts {
+			if part.Status != PartDone && part.Status != PartAlready {
+				m.Records, m.Rejected, m.Filtered = m.Records+part.Records, m.Rejected+part.Rejected, m.Filtered+part.Filtered
+			}
+		}
+		return &m
+	case r != nil && r.Share != nil && r.Share.Records+r.Share.Rejected+r.Share.Filtered > 0: // a merge has none
+		s := r.Share
+		return &manifest.Manifest{Records: s.Records, Rejected: s.Rejected, Filtered: s.Filtered, RejectFile: s.RejectFile, FilteredFile: s.FilteredFile, SpillBytes: p.Spilled.Bytes,
+			Digest: manifest.Digest{Rows: s.Records - s.Rejected - s.Filtered}}
+	}
+	var read int64
+	for _, phase := range p.Phases {
+		if phase.Name == "read" {
+			read += phase.Done.Rows
+		}
+	}
+	return &manifest.Manifest{Records: max(read, p.Records.Read), Rejected: p.Records.Rejected, Filtered: p.Records.Filtered, HFiles: int(p.Own.Files), Bytes: p.Own.Bytes, SpillBytes: p.Spilled.Bytes,
+		Digest: manifest.Digest{Rows: p.Own.Rows}}
 }
