@@ -3,6 +3,7 @@ package jobtest
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -19,6 +20,7 @@ import (
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/source"
 )
 
 // OwnMounts returns attributes that let any user mount a small disk for one process.
@@ -225,4 +227,27 @@ func recordCells(t testing.TB, s spec.Spec, columns []string, records [][]string
 // CellLine formats a cell, so that cells can be compared as text.
 func CellLine(c *hfile.Cell) string {
 	return fmt.Sprintf("%q %s:%q/%d %x %x", c.Row, c.Family, c.Qualifier, c.Timestamp, c.Value, c.Tags)
+}
+
+// Texts reads inputs: the values of each row by column, nil for NULL, split after split.
+func Texts(ctx context.Context, in *source.Input) (rows []map[string]any, err error) {
+	r := in.NewReader()
+	for split := range in.Splits() {
+		err := r.Read(ctx, split, func(b *source.Batch) error {
+			for i := range b.Rows {
+				row := map[string]any{}
+				for c, name := range in.Columns() {
+					if row[name] = nil; !b.Null(i, c) {
+						row[name] = string(b.Field(i, c))
+					}
+				}
+				rows = append(rows, row)
+			}
+			return nil
+		})
+		if err != nil {
+			return rows, err
+		}
+	}
+	return rows, nil
 }
