@@ -3,7 +3,6 @@ package source
 import (
 	"bytes"
 	"fmt"
-	"strings"
 
 	"bulkload/internal/formats/delimited"
 	"bulkload/internal/formats/sniff"
@@ -23,7 +22,7 @@ func (f *inputFile) endings(text []byte, last, whole bool) (wait bool, err error
 		return true, nil
 	case lines:
 		return false, fmt.Errorf("%s: %w", f.Path, sniff.ErrCROnly)
-	case last && strings.HasSuffix(string(text), "\n"):
+	case last && bytes.HasSuffix(text, []byte("\n")):
 		return false, f.errLineFeed(dialect.Text(sep))
 	}
 	return false, nil

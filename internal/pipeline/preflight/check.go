@@ -178,20 +178,26 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o Options) (*Report,
 	if f.bulk.noteErr != nil {
 		return nil, f.bulk.noteErr
 	}
-	r := &Report{Schema: 1, Table: name.String(), Checks: f.checks(asking), NewBase: f.staging.isNew}
+	r := &Report{Schema: 1, Table: name.String(), NewBase: f.staging.isNew}
 	if o.Grants {
 		r.Grants = f.grants()
 	}
-	for _, c := range r.Checks {
-		switch c.Severity {
-		case SeverityError:
-			r.Errors++
-		case SeverityWarning:
-			r.Warnings++
-		}
+	for _, c := range f.checks(asking) {
+		r.add(c)
 	}
 	r.Elapsed = time.Since(started)
 	return r, nil
+}
+
+// add appends a check and counts it.
+func (r *Report) add(c Check) {
+	r.Checks = append(r.Checks, c)
+	switch c.Severity {
+	case SeverityError:
+		r.Errors++
+	case SeverityWarning:
+		r.Warnings++
+	}
 }
 
 // RunTables is [Run] for all tables of a job. A finding about a further table names the table; a repeated finding is
@@ -223,13 +229,7 @@ func RunTables(ctx context.Context, env *cluster.Env, s spec.Job, o Options) (*R
 			if !first {
 				c.Message = setting.Textf("table %s: %s", r.Table, c.Message)
 			}
-			all.Checks = append(all.Checks, c)
-			switch c.Severity {
-			case SeverityError:
-				all.Errors++
-			case SeverityWarning:
-				all.Warnings++
-			}
+			all.add(c)
 		}
 	}
 	all.Elapsed = time.Since(started)
