@@ -87,7 +87,7 @@ yarn, one MapReduce job builds them.`,
 	settings.Bind(f, settings.To{
 		"from": &o.from, "to": &o.to, "key": &o.request.Key, "old-key": &o.request.OldKey, "splits": &o.splits, "versions": &o.request.Versions, "snapshot": &o.request.Snapshot, "duplicates": &o.request.Duplicates,
 		"bad-records": &o.request.BadRecords, "verify": &o.request.Verify, "reject-file": &o.work.RejectFile, "plan": &o.plan, "out": &o.job.PlanTo, "load-concurrency": &o.calls, "staging": &o.job.Staging,
-		"keep-staging": &o.job.Keep, "max-files": &o.job.MaxFiles, "load-mode": &o.way, "skip-exit-code": &o.skipCode,
+		"keep-staging": &o.job.Keep, "max-files": &o.job.MaxFiles, "load-mode": &o.way, "phoenix-indexes": &o.job.PhoenixIndexes, "skip-exit-code": &o.skipCode,
 	})
 	o.choiceFlags.add(f)
 	o.workFlags.add(f)
@@ -187,7 +187,7 @@ func (o *rekeyOptions) writePlan(cmd *cobra.Command, g *globals, env *cluster.En
 	if err := ownState(env, &o.job.State); err != nil {
 		return err
 	}
-	plan := rekey.RunOptions{PlanTo: o.job.PlanTo}
+	plan := rekey.RunOptions{PlanTo: o.job.PlanTo, PhoenixIndexes: o.job.PhoenixIndexes}
 	plan.WorkOptions, plan.State, plan.Staging = o.workOptions(session.LogEvents(env.Log)), o.job.State, o.job.Staging
 	r, err := rekey.Run(cmd.Context(), env, o.request, plan)
 	if err != nil || !g.ForPeople() {

@@ -74,7 +74,7 @@ var table = []Entry{
 	{Flag: "table", Of: "load advise", Usage: "table, namespace:name or name", For: For{"advise": "table, for the statement"}},
 	{Flag: "trust-files", Usage: "load files without reading them first: damaged files, and files with different values for one cell, are loaded too"},
 	{Flag: "replicate", Of: "load", Default: "yes", Values: []string{"yes", "no"}, Usage: "whether replication peers get the load: yes, or no if they are loaded separately"},
-	{Flag: "phoenix-indexes", Of: "load compare", Default: "refuse", Values: []string{"refuse", "ignore"}, Usage: "what to do with a table that has Phoenix indexes, for which a load writes no entries: refuse or ignore", For: For{"compare": "with --repair-b, what to do if table B has Phoenix indexes, whose entries a repair does not change: refuse or ignore"}},
+	{Flag: "phoenix-indexes", Of: "load compare rekey", Default: "refuse", Values: []string{"refuse", "ignore"}, Usage: "what to do with a table that has Phoenix indexes, for which a load writes no entries: refuse or ignore", For: For{"compare": "with --repair-b, what to do if table B has Phoenix indexes, whose entries a repair does not change: refuse or ignore"}},
 	{Flag: "verify", Of: "load rekey", Own: true, Default: "full", Suggested: []string{"full", "off"}, Usage: "verification after the load, if the directory has build's manifest: full or off", For: For{"rekey": "after the load: full or off"}},
 	{Flag: "verify", Of: "undo", Own: true, Default: "full", Suggested: []string{"full", "range"}, Usage: "full (the table is as predicted), or range (no cell of the load is visible) for tables with other writers"},
 	{Flag: "dry-run", Once: true, Usage: "only report what would be removed, and whether data would be lost"},

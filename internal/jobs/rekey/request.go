@@ -37,6 +37,7 @@ type Request struct {
 type RunOptions struct {
 	job.RunOptions        // those of snapshots, new tables and compactions have no effect
 	PlanTo         string // file for a plan for shares, without building or loading; empty: the whole job
+	PhoenixIndexes string // ignore to write into a table that has Phoenix indexes; empty: it is refused
 }
 
 // resolved is a valid request with its parsed texts.

@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/hbase/table"
+	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/newkeys"
 	"bulkload/pkg/keygen/rowkey"
@@ -33,14 +34,21 @@ func (j *run) target(ctx context.Context) (*cluster.Facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	splits := j.req.Splits
-	if j.job.Rekey.Makes {
-		splits = nil // regions of an empty table that an earlier attempt has created may have been merged since
-	}
-	if err := fits(facts, old, splits, j.req.further()); err != nil {
+	if err := j.usable(ctx, facts, old); err != nil {
 		return nil, err
 	}
 	return facts, j.req.vacant(ctx, j.cluster)
+}
+
+// usable checks that the new table can hold the old one's cells, and that it has no Phoenix indexes, unless the job ignores them.
+func (j *run) usable(ctx context.Context, facts *cluster.Facts, old *loader.Table) error {
+	if j.job.Rekey.Makes { // regions of the empty table may have been merged since, and Phoenix does not know it
+		return fits(facts, old, nil, j.req.further())
+	}
+	if err := fits(facts, old, j.req.Splits, j.req.further()); err != nil {
+		return err
+	}
+	return job.CheckPhoenix(ctx, j.cluster, facts, j.options.PhoenixIndexes, j.options.Events)
 }
 
 // tables returns the old table, as of the snapshot, and the facts of the new one. If the new one does not exist the error is

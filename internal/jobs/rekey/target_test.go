@@ -57,6 +57,24 @@ func TestFits(t *testing.T) {
 	}
 }
 
+// TestPhoenix checks that a table that exists and may have Phoenix indexes is refused, and one that the job has created is not.
+func TestPhoenix(t *testing.T) {
+	closed := new(loader.Cluster) // does not answer whether there are indexes
+	testcheck.Must(t, closed.Close())
+	table := &loader.Table{Name: loader.TableName{Namespace: "default", Qualifier: "t"}, Families: []loader.Family{{Name: "f", Versions: 1, TTL: loader.Forever}},
+		Attributes: map[string]string{"coprocessor$1": "|org.apache.phoenix.hbase.index.Indexer|1|"}}
+	for name, c := range map[string]struct {
+		indexes        string
+		makes, refused bool
+	}{"refused": {"", false, true}, "ignored": {"ignore", false, false}, "created by the job": {"", true, false}} {
+		j := &run{req: &resolved{}, cluster: closed, job: &checkpoint.Job{History: checkpoint.History{Rekey: &checkpoint.RekeyRecord{Makes: c.makes}}}, options: RunOptions{PhoenixIndexes: c.indexes}}
+		err := j.usable(t.Context(), &cluster.Facts{Name: table.Name, Table: table}, table)
+		if c.refused != (fail.KindOf(err) == fail.Check && strings.Contains(err.Error(), "table t is a Phoenix table with perhaps indexes")) || err != nil && !c.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestRequests checks that invalid requests are refused before contacting a
 // cluster.
 func TestRequests(t *testing.T) {
