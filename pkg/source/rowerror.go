@@ -52,16 +52,14 @@ type Place struct {
 // Error names file, record, byte, column and reason.
 func (e *RowError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: record %d", e.Path, e.Record)
+	by := rejects.ByByte
 	switch {
 	case e.rows, e.rejected:
+		by = rejects.ByNone
 	case e.block:
-		fmt.Fprintf(&b, " of the block at byte %d", e.Offset)
-	case e.Since > 0:
-		fmt.Fprintf(&b, " after byte %d, at byte %d", e.Since, e.Offset)
-	default:
-		fmt.Fprintf(&b, " at byte %d", e.Offset)
+		by = rejects.ByBlock
 	}
+	b.WriteString(rejects.Place{Path: e.Path, Offset: e.Offset, Record: e.Record, Since: e.Since}.Text(by))
 	if e.Column != "" {
 		fmt.Fprintf(&b, ", column %s", e.Column)
 	}

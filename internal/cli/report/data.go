@@ -275,7 +275,8 @@ func (w *Reporter) addRejects(r *document, o ending.Outcome) {
 	if name == "" {
 		return
 	}
-	list, all, err := readRejects(name, w.options.Records)
+	again := w.start.Reading != nil && !slices.ContainsFunc(w.start.Reading.Ways, func(way progress.Way) bool { return !way.Rejects() })
+	list, all, err := readRejects(name, w.options.Records, again)
 	if err != nil {
 		r.Warnings = append(r.Warnings, settings.SpokenError(nil, err).Error())
 		return

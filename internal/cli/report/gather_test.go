@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,10 +10,12 @@ import (
 	"time"
 
 	"bulkload/internal/cli/ending"
+	"bulkload/internal/formats/rejects"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/keygen/rowkey"
 )
 
@@ -37,19 +40,45 @@ func TestReadRejects(t *testing.T) {
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	list, all, err := readRejects(name, false)
+	list, all, err := readRejects(name, false, false)
 	if err != nil || all != 32 || len(list) != maxRejects {
 		t.Fatalf("%d of %d, %v", len(list), all, err)
 	}
 	if want := (reject{Place: "a.csv: record 2 at byte 7", Column: "id", Reason: `"…" is not a number`}); list[0] != want {
 		t.Errorf("%+v", list[0])
 	}
-	list, _, err = readRejects(name, true)
+	list, _, err = readRejects(name, true, false)
 	if err != nil || !strings.HasPrefix(list[0].Record, "12x,ää") || len(list[0].Record) > maxReject+4 || list[1].Record != `\xFF\x00` || list[1].Place != "a.csv: record 1 after byte 4, at byte 9" {
 		t.Errorf("%+v, %v", list[:2], err)
 	}
-	if _, _, err := readRejects(name+"x", false); err == nil {
+	if _, _, err := readRejects(name+"x", false, false); err == nil {
 		t.Error("no error about a file that is not there")
+	}
+}
+
+// TestPlacesOfRejects checks that a place names a byte only where the format has one, as the messages of the command do.
+func TestPlacesOfRejects(t *testing.T) {
+	form, err := json.Marshal(rejects.Form{Version: 1, Format: "text", Columns: []string{"id"}, Dialect: rejects.ValuesDialect()})
+	testcheck.Must(t, err)
+	values := string(form) + "\n"
+	text := `{"path":"a.csv","offset":7,"record":2,"reason":"r","raw":""}` + "\n" + values + `{"path":"b.parquet","offset":4,"record":5,"reason":"r","raw":""}` + "\n" +
+		`{"path":"c.avro","offset":300,"record":5,"since":300,"reason":"r","raw":""}` + "\n" + `{"bulkload_rejects":1,"format":"csv","field_sep":",","columns":["id"]}` + "\n" +
+		`{"path":"d.csv","offset":90,"record":5,"since":30,"reason":"r","raw":""}` + "\n"
+	name := filepath.Join(t.TempDir(), "rejects.jsonl")
+	testcheck.Must(t, os.WriteFile(name, []byte(text), 0o600))
+	for again, want := range map[bool][]string{
+		false: {"a.csv: record 2 at byte 7", "b.parquet: record 5", "c.avro: record 5 of the block at byte 300", "d.csv: record 5 after byte 30, at byte 90"},
+		true:  {"a.csv: record 2", "b.parquet: record 5", "c.avro: record 5", "d.csv: record 5"}, // of reject files, whose records have no byte in a file
+	} {
+		list, _, err := readRejects(name, false, again)
+		testcheck.Must(t, err)
+		var places []string
+		for _, r := range list {
+			places = append(places, r.Place)
+		}
+		if !slices.Equal(places, want) {
+			t.Errorf("reject files %t: %q", again, places)
+		}
 	}
 }
 

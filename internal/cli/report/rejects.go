@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/formats/rejects"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/setting"
 )
@@ -25,14 +26,15 @@ const (
 )
 
 // readRejects reads the first lines of a file of bad records, and counts all of them. Reasons may quote a value; without
-// the records, the quoted values are left out too.
-func readRejects(name string, records bool) (list []reject, all int64, err error) {
+// the records, the quoted values are left out too. again says that the records were read from reject files.
+func readRejects(name string, records, again bool) (list []reject, all int64, err error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, 0, fmt.Errorf("bad records: %w", err)
 	}
 	defer f.Close()
 	in := bufio.NewReaderSize(f, maxRejectLine)
+	var form rejects.Form
 	for {
 		line, whole, err := rejectLine(in)
 		if errors.Is(err, io.EOF) {
@@ -41,8 +43,11 @@ func readRejects(name string, records bool) (list []reject, all int64, err error
 		if err != nil {
 			return list, all, fmt.Errorf("bad records: %w", err)
 		}
-		if bytes.HasPrefix(line, []byte(`{"bulkload_rejects":`)) {
-			continue // the header with the settings of reading
+		if bytes.HasPrefix(line, []byte(rejects.Magic)) { // the settings of reading the records that follow
+			if form = (rejects.Form{}); json.Unmarshal(line, &form) != nil { // those of very many columns do not fit
+				form = rejects.Form{}
+			}
+			continue
 		}
 		if all++; len(list) == maxRejects {
 			continue
@@ -50,7 +55,12 @@ func readRejects(name string, records bool) (list []reject, all int64, err error
 		if !whole { // the record is the last field
 			line = append(line[:max(0, bytes.Index(line, []byte(`,"raw`)))], '}')
 		}
-		r, err := parseReject(line, records)
+		r, err := parseReject(line, records, func(p rejects.Place) rejects.Unit {
+			if again {
+				return rejects.ByNone
+			}
+			return form.Unit(p)
+		})
 		if err != nil {
 			return list, all, fmt.Errorf("bad records %s, line %d: %w", name, all, err)
 		}
@@ -71,12 +81,9 @@ func rejectLine(in *bufio.Reader) (line []byte, whole bool, err error) {
 	return line, false, err
 }
 
-func parseReject(line []byte, records bool) (reject, error) {
+func parseReject(line []byte, records bool, unit func(rejects.Place) rejects.Unit) (reject, error) {
 	var j struct {
-		Path      string  `json:"path"`
-		Offset    int64   `json:"offset"`
-		Record    int64   `json:"record"`
-		Since     int64   `json:"since"`
+		rejects.Place
 		Column    string  `json:"column"`
 		Reason    string  `json:"reason"`
 		Raw       *string `json:"raw"`
@@ -85,10 +92,7 @@ func parseReject(line []byte, records bool) (reject, error) {
 	if err := json.Unmarshal(line, &j); err != nil {
 		return reject{}, err
 	}
-	r := reject{Place: fmt.Sprintf("%s: record %d at byte %d", j.Path, j.Record, j.Offset), Column: j.Column, Reason: setting.Shorten(settings.Spoken(j.Reason), maxRejectReason)}
-	if j.Since > 0 {
-		r.Place = fmt.Sprintf("%s: record %d after byte %d, at byte %d", j.Path, j.Record, j.Since, j.Offset)
-	}
+	r := reject{Place: j.Text(unit(j.Place)), Column: j.Column, Reason: setting.Shorten(settings.Spoken(j.Reason), maxRejectReason)}
 	if !records {
 		r.Reason = withoutQuotes(r.Reason)
 		return r, nil

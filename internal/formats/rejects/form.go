@@ -129,6 +129,41 @@ type Place struct {
 	Since  int64  `json:"since,omitempty"`
 }
 
+// What the Offset of a Place is.
+const (
+	ByByte  Unit = iota // the record's first byte in the file
+	ByBlock             // the first byte of the block in which Record counts
+	ByNone              // no byte of the file: Record alone is the place
+)
+
+// Unit is what the Offset of a Place is.
+type Unit int
+
+// Text returns the place as messages name it.
+func (p Place) Text(by Unit) string {
+	text := fmt.Sprintf("%s: record %d", p.Path, p.Record)
+	switch {
+	case by == ByNone:
+		return text
+	case by == ByBlock:
+		return fmt.Sprintf("%s of the block at byte %d", text, p.Offset)
+	case p.Since > 0:
+		return fmt.Sprintf("%s after byte %d, at byte %d", text, p.Since, p.Offset)
+	}
+	return fmt.Sprintf("%s at byte %d", text, p.Offset)
+}
+
+// Unit returns what the Offset of a record with the form is. Records without a text of their own have none but that of their block, in Avro.
+func (f *Form) Unit(p Place) Unit {
+	switch {
+	case f == nil || f.Dialect == nil || !f.Dialect.Equal(*ValuesDialect()):
+		return ByByte
+	case p.Since > 0 && p.Since == p.Offset:
+		return ByBlock
+	}
+	return ByNone
+}
+
 // A Record is a record for the file, with its position and the reason.
 type Record struct {
 	Path                         string

@@ -24,6 +24,9 @@ type Way struct {
 	Settings string `json:"settings,omitempty"` // all settings that affect how the text is parsed
 }
 
+// Rejects reports whether the files are reject files.
+func (w Way) Rejects() bool { return strings.HasSuffix(w.Format, ".rejects") }
+
 // FileColumns lists files that have the same columns missing or ignored.
 type FileColumns struct {
 	Columns []string `json:"columns"`
