@@ -189,9 +189,17 @@ func (j *run) export(ctx context.Context, s Side, other *opened) (*opened, error
 	m := all[0]
 	o, err := looseOf(s, hdfsio.Local{}, out, m.Files, "export")
 	if o != nil {
-		o.sum, o.at = m.Digest.String(), time.Now()
+		o.sum, o.at = builtSum(m, s.Export.Timestamp), time.Now()
 	}
 	return o, err
+}
+
+// builtSum returns a checksum of the cells of an export. The digest of its rows covers neither the names of the cells nor the timestamp that the job
+// gives them all; that of a job without one is the build's, and is not compared.
+func builtSum(m *manifest.Manifest, timestamp int64) string {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%s %d %q %q %q", m.Digest, timestamp, m.Family, m.Columns, m.Cells)
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // rekeyed builds HFiles of A's rows with B's keys on local disk.
