@@ -16,8 +16,9 @@ import (
 // A round is a repair that was made.
 type round struct {
 	result.Repair
-	read time.Time // of A's contents that it loaded; zero: unknown
-	over bool      // it has loaded over delete markers what the round before had loaded
+	shown uint64    // checksum of B's cells that differed before it
+	read  time.Time // of A's contents that it loaded; zero: unknown
+	over  bool      // it has loaded over delete markers what the round before had loaded
 }
 
 // repairsOf returns the results of rounds.
@@ -51,10 +52,16 @@ func (j *run) list(done []round) (err error) {
 	return err
 }
 
-// stuck reports whether the repairs done have not helped.
+// stuck reports whether the repairs done have not helped. One that has changed what B shows has: it has uncovered older versions, which the next one deletes.
 func (j *run) stuck(done []round) bool {
 	n := len(done)
-	return n >= repairs || n > 0 && done[n-1].Found == j.result.Found && (done[n-1].over || !j.req.overMarkers())
+	return n >= repairs || n > 0 && !j.changed(done) && (done[n-1].over || !j.req.overMarkers())
+}
+
+// changed reports whether the last of the repairs done has changed what differs.
+func (j *run) changed(done []round) bool {
+	last := done[len(done)-1]
+	return last.Found != j.result.Found || last.shown != j.shown
 }
 
 // repair loads into B what differs, unless the repairs before have not helped. own is the command's cluster.
@@ -63,12 +70,16 @@ func (j *run) repair(ctx context.Context, own *loader.Cluster, done []round) (er
 		return nil
 	}
 	if j.stuck(done) {
-		return fail.Errorf(fail.Verify, "the table differs after %s too: %s (%s)", setting.Count(len(done), "repair"), j.result.Found, j.req.hidden(ctx))
+		why := setting.Textf("delete markers uncovered older versions, or others write: repeat")
+		if !j.changed(done) {
+			why = j.req.hidden(ctx)
+		}
+		return fail.Errorf(fail.Verify, "the table differs after %s too: %s (%s)", setting.Count(len(done), "repair"), j.result.Found, why)
 	}
 	j.loaded = j.loadedBefore(done)
 	fixed, err := j.req.repair(ctx, own, j.options, j)
 	if fixed != nil {
-		j.fixed = &round{Repair: *fixed, read: j.a.at, over: j.loaded > 0}
+		j.fixed = &round{Repair: *fixed, shown: j.shown, read: j.a.at, over: j.loaded > 0}
 	}
 	return err
 }

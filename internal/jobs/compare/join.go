@@ -31,6 +31,7 @@ type join struct {
 	found func(*difference) error
 	read  func(rows int64) // receives the number of rows of A read since the last call
 	sums  *digester        // nil: no digests
+	shown digester         // of B's cells that differ
 
 	sum   result.ComparedRange
 	x, y  *hfile.Cell // the current cells; nil at the end
@@ -159,6 +160,9 @@ func (j *join) order() int {
 
 func (j *join) differ(d *difference) error {
 	j.wrong = true
+	if d.b != nil {
+		j.sum.ShownB += j.shown.sum(d.b)
+	}
 	if j.found == nil {
 		return nil
 	}

@@ -146,6 +146,7 @@ func plainly(r Request, a, b map[string][]hfile.Cell) (d result.ComparedRange) {
 	for key := range keys {
 		before := d.Differences
 		x, y := a[key], b[key]
+		shown := func(c hfile.Cell) { d.ShownB += plainSum(map[string][]hfile.Cell{"": {c}}, true) }
 		if r.Timestamps && r.Versions != 1 {
 			for _, c := range x {
 				at := slices.IndexFunc(y, func(o hfile.Cell) bool { return o.Timestamp == c.Timestamp })
@@ -153,18 +154,26 @@ func plainly(r Request, a, b map[string][]hfile.Cell) (d result.ComparedRange) {
 					d.CellsOnlyA++
 				} else if !bytes.Equal(y[at].Value, c.Value) {
 					d.Values++
+					shown(y[at])
 				}
 			}
 			for _, c := range y {
 				if !slices.ContainsFunc(x, func(o hfile.Cell) bool { return o.Timestamp == c.Timestamp }) {
 					d.CellsOnlyB++
+					shown(c)
 				}
 			}
 		} else {
 			both := min(len(x), len(y))
 			d.CellsOnlyA += int64(len(x) - both)
 			d.CellsOnlyB += int64(len(y) - both)
+			for _, c := range y[both:] {
+				shown(c)
+			}
 			for i := range both {
+				if value := !bytes.Equal(x[i].Value, y[i].Value); value || r.Timestamps && x[i].Timestamp != y[i].Timestamp {
+					shown(y[i])
+				}
 				if !bytes.Equal(x[i].Value, y[i].Value) {
 					d.Values++
 				} else if r.Timestamps && x[i].Timestamp != y[i].Timestamp {
@@ -228,6 +237,7 @@ func found(t *testing.T, req Request, a, b *opened, cuts [][]byte, dir string) (
 		sum.CellsB += f.CellsB
 		sum.SumA += f.SumA
 		sum.SumB += f.SumB
+		sum.ShownB += f.ShownB
 		sum.Add(f.Differences)
 	}
 	return sum

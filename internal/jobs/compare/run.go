@@ -40,6 +40,7 @@ type run struct {
 	found     map[int]result.ComparedRange // by number of the range
 	ranges    []keyrange.Range
 	result    *result.Comparison
+	shown     uint64 // checksum of B's cells that differ
 	fixed     *round // nil: there was no repair
 	loaded    int64  // A's cells of lower timestamps were loaded by the repair before: B's delete markers hide those that B lacks
 }
@@ -212,6 +213,7 @@ func (j *run) compareAll(ctx context.Context) error {
 		r.B.Rows += f.RowsB
 		r.B.Cells += f.CellsB
 		r.Found.Add(f.Differences)
+		j.shown += f.ShownB
 		if f.Rows() > 0 {
 			r.Different++
 		}
@@ -293,5 +295,5 @@ func (j *run) compareRange(ctx context.Context, number int) (f result.ComparedRa
 // join opens a range of rows of both sides. The caller must call end.
 func (j *run) join(ctx context.Context, x keyrange.Range, v view) (_ *join, end func() error) {
 	a, b := j.a.read(ctx, x, v), j.b.read(ctx, x, v)
-	return &join{a: a, b: b, timestamps: j.req.Timestamps, versions: j.req.Versions != 1}, func() error { return errors.Join(b.Close(), a.Close()) }
+	return &join{a: a, b: b, timestamps: j.req.Timestamps, versions: j.req.Versions != 1, shown: digester{timestamps: true}}, func() error { return errors.Join(b.Close(), a.Close()) }
 }

@@ -79,6 +79,7 @@ type ComparedRange struct {
 	Digested bool   `json:"digested,omitempty"`
 	SumA     uint64 `json:"sum_a,string,omitempty"`
 	SumB     uint64 `json:"sum_b,string,omitempty"`
+	ShownB   uint64 `json:"shown_b,string,omitempty"` // checksum of B's cells that differ
 	Differences
 }
 
