@@ -219,8 +219,18 @@ func (r *restore) verifyRestored(ctx context.Context) error {
 	return u.job.Record(checkpoint.EventTableUndone, checkpoint.TurnRecord{Number: r.number, Table: r.table.String()})
 }
 
-// endRestore deletes the snapshots of the undo and records that it is done. If others have lost something, the snapshot of the table from before the
-// undo, which has it, is kept.
+// warnKept warns that the snapshot from before the undo is kept, and why.
+func (r *restore) warnKept() {
+	e, kv := r.undo.options.Events, []any{"table", r.table.String(), "snapshot", r.result.Snapshot}
+	if r.result.Restore.Loses() {
+		e.Warn("the snapshot of the table from before the undo is kept, since others have lost something: delete it by hand", kv...)
+		return
+	}
+	e.Warn("the snapshot of the table from before the undo is kept, since the table was not as the snapshot: delete it by hand", kv...)
+}
+
+// endRestore deletes the snapshots of the undo and records that it is done. The snapshot of the table from before the undo is kept if others
+// have lost something, which it has, or the table was not as the snapshot, unless a later full verification has succeeded.
 func (r *restore) endRestore(ctx context.Context) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
@@ -231,7 +241,7 @@ func (r *restore) endRestore(ctx context.Context) error {
 	}
 	if r.inPlace() && (s.Loses() || st.Undo.Differs && r.undo.options.Verify != "full") {
 		r.result.Snapshot = r.own().Snapshot
-		r.undo.options.Events.Warn("the snapshot of the table from before the undo is kept, since others have lost something: delete it by hand", "table", r.table.String(), "snapshot", r.result.Snapshot)
+		r.warnKept()
 		if err := st.ForgetSnapshot(checkpoint.PlaceUndone(r.number)); err != nil {
 			return err
 		}

@@ -1,9 +1,12 @@
 package undo
 
 import (
+	"strings"
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
 )
 
 // TestLoadWithoutOneTimestampIsComparedInFull checks that mode range, which looks for cells of the load's timestamp, does not pass a table of a load
@@ -27,6 +30,21 @@ func TestLoadWithoutOneTimestampIsComparedInFull(t *testing.T) {
 		r := &restore{target: &target{load: &load{stamp: c.stamp}, undo: u}}
 		if got := r.verification(); got != c.want {
 			t.Errorf("mode %s, timestamp %d, differs %t: %s, want %s", c.mode, c.stamp, c.differs, got, c.want)
+		}
+	}
+}
+
+// TestWhyTheSnapshotIsKept checks that others have lost something is said only where they have.
+func TestWhyTheSnapshotIsKept(t *testing.T) {
+	for why, restored := range map[string]*result.Restore{
+		"since others have lost something":        {Written: 1},
+		"since the table was not as the snapshot": {},
+	} {
+		said := ""
+		u := &undo{options: Options{Events: progress.Events{OnWarn: func(msg string, _ ...any) { said = msg }}}}
+		r := &restore{target: &target{load: &load{}, undo: u, result: &result.Undo{Restore: restored}}}
+		if r.warnKept(); !strings.Contains(said, why) {
+			t.Errorf("%s: %s", why, said)
 		}
 	}
 }
