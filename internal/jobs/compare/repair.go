@@ -16,6 +16,7 @@ import (
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/keyrange"
+	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/rewrite"
@@ -84,6 +85,23 @@ func (r Request) repair(ctx context.Context, own *loader.Cluster, o Options, fou
 	})
 }
 
+// repairable refuses a table with Phoenix indexes before the comparison, which may take long. That there is no table is for the comparison to report.
+func (r Request) repairable(ctx context.Context, o Options) error {
+	c, err := r.B.Env.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	t, err := c.Describe(ctx, r.B.Table)
+	if errors.Is(err, loader.ErrTableNotFound) {
+		return nil
+	}
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	return job.CheckPhoenix(ctx, c, &cluster.Facts{Table: t}, o.PhoenixIndexes, o.Events)
+}
+
 // plan reads the table's description, and chooses the staging directory.
 func (p *repair) plan(ctx context.Context) (err error) {
 	table := p.req.B.Table.String()
@@ -105,7 +123,7 @@ func (p *repair) plan(ctx context.Context) (err error) {
 		return err
 	}
 	if p.found != nil { // otherwise the load has begun
-		if err := job.CheckPhoenix(ctx, p.cluster, p.facts, p.options.PhoenixIndexes, p.options.Events); err != nil {
+		if err := job.CheckPhoenix(ctx, p.cluster, p.facts, p.options.PhoenixIndexes, progress.Events{}); err != nil { // it has warned before
 			return err
 		}
 	}

@@ -76,6 +76,9 @@ func Run(ctx context.Context, request Request, o Options) (*result.Comparison, e
 		if resumed != nil {
 			done, o.State.Restart = append(done, round{Repair: *resumed}), true
 		}
+		if err := request.repairable(ctx, o); err != nil {
+			return nil, err
+		}
 	}
 	var file string // the list of what was repaired
 	var listed int
