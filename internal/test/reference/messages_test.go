@@ -114,6 +114,41 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// TestMessagesExitCodes checks that docs/troubleshooting.md explains each message under the exit code that the code gives it, where it names one.
+func TestMessagesExitCodes(t *testing.T) {
+	b, err := os.ReadFile("../../../docs/troubleshooting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := Messages("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	section, known := "", 0
+	for _, m := range regexp.MustCompile("(?m)^## (.+)$|^### `(.+)`$").FindAllStringSubmatch(string(b), -1) {
+		if m[1] != "" {
+			section, _, _ = strings.Cut(m[1], ":")
+			section = strings.ToLower(section)
+			continue
+		}
+		if !strings.HasPrefix(section, "exit ") {
+			continue
+		}
+		classes := map[string]bool{}
+		for _, have := range all {
+			if strings.HasPrefix(have.Class, "exit ") && occurs(m[2], []string{verb.ReplaceAllString(have.Format, "…"), have.Text}) {
+				classes[have.Class] = true
+			}
+		}
+		if known += min(len(classes), 1); len(classes) > 0 && !classes[section] {
+			t.Errorf("%q is under %s, the code has %v", m[2], section, classes)
+		}
+	}
+	if known < 40 {
+		t.Errorf("the code of only %d messages is known", known)
+	}
+}
+
 // occurs reports whether all parts of a message occur in one text of the code, in order. A part in quotation marks
 // that contains … matches a verb like %q.
 func occurs(message string, code []string) bool {
@@ -347,7 +382,7 @@ func exitOf(e ast.Expr) string {
 	}
 	kinds := map[string]fail.Kind{
 		"Config": fail.Config, "Check": fail.Check, "BadRows": fail.BadRows, "Input": fail.Input, "HDFS": fail.HDFS, "Load": fail.Load, "Verify": fail.Verify,
-		"Busy": fail.Busy, "State": fail.State,
+		"Busy": fail.Busy, "State": fail.State, "Unexpected": fail.Unexpected,
 	}
 	if k, ok := kinds[name]; ok {
 		return fmt.Sprintf("exit %d", k.ExitCode())
