@@ -66,6 +66,29 @@ func onceFlag(name string) string {
 	return ""
 }
 
+// OnceFlags returns the flags of all settings for which [Once] holds, sorted. The name of a command precedes a flag that other commands have for a
+// setting of files.
+func OnceFlags() (flags []string) {
+	for _, e := range table {
+		flag := "--" + e.Flag
+		switch {
+		case !e.Once:
+		case !e.Own:
+			flags = append(flags, flag)
+		default:
+			for _, command := range strings.Fields(e.Of) {
+				flags = append(flags, command+" "+flag)
+			}
+		}
+	}
+	flags = slices.DeleteFunc(slices.Clone(flags), func(flag string) bool {
+		_, of, ok := strings.Cut(flag, " ")
+		return ok && slices.Contains(flags, of)
+	})
+	slices.Sort(flags)
+	return slices.Compact(flags)
+}
+
 // Known returns the settings of all commands, with underscores, sorted.
 func Known(root *cobra.Command) []string {
 	var names []string

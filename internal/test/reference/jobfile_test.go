@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/cli/settings"
 	"bulkload/internal/model/spec"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table of docs/configuration.md again")
 
-// TestJobFile checks that the table of docs/configuration.md is generated from the code.
+// TestJobFile checks that the tables of docs/configuration.md, and its list of settings of a single call, are generated from the code.
 func TestJobFile(t *testing.T) {
 	const file = "../../../docs/configuration.md"
 	have, err := os.ReadFile(file)
@@ -23,6 +24,9 @@ func TestJobFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, err := Between(have, "fields", JobFields(spec.SpecFields()))
+	if err == nil {
+		want, err = Between(want, "once", []byte("`"+strings.Join(settings.OnceFlags(), "`, `")+"`.\n"))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
