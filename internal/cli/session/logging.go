@@ -134,13 +134,13 @@ func (p *phaseLog) logPhases() {
 	}
 }
 
-// LogEvents returns callbacks that log a job's progress.
+// LogEvents returns callbacks that log a job's progress, with the job's attributes in every line.
 func LogEvents(log *slog.Logger) progress.Events {
-	return progress.Events{
+	return progress.Tee(jobAttrsOf(log).events(), progress.Events{
 		OnPhase: func(name string) { log.Info("phase begins", "phase", name) },
 		OnSpill: func(rows, bytes int64) { log.Info("run spilled", "rows", rows, "bytes", bytes) },
 		OnHFile: func(f progress.HFile) { log.Debug("hfile complete", "file", f.Name, "rows", f.Rows, "bytes", f.Bytes) },
 		OnNote:  func(msg string, kv ...any) { log.Info(msg, kv...) },
 		OnWarn:  func(msg string, kv ...any) { log.Warn(msg, kv...) },
-	}
+	})
 }

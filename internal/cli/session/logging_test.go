@@ -37,6 +37,21 @@ level=WARN msg="id only" job=night phase=write
 	}
 }
 
+// TestLogEvents checks that lines of a command without a session have the job's attributes too.
+func TestLogEvents(t *testing.T) {
+	var b strings.Builder
+	e := LogEvents((&logFlags{level: "info", format: "auto"}).newLogger(&b, true))
+	e.Start(progress.Start{Job: "/state/compared-0123", Table: "ns:check", Attempt: 1})
+	e.Phase("compare")
+	e.Warn("slow", "n", 1)
+	const want = `level=INFO msg="phase begins" job=compared-0123 table=ns:check attempt=1 phase=compare
+level=WARN msg=slow job=compared-0123 table=ns:check attempt=1 phase=compare n=1
+`
+	if b.String() != want {
+		t.Errorf("\n%swant\n%s", b.String(), want)
+	}
+}
+
 // TestJournal checks that the time is left out only where systemd's journal reads the log.
 func TestJournal(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "log"))
