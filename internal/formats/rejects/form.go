@@ -129,14 +129,14 @@ type Place struct {
 	Since  int64  `json:"since,omitempty"`
 }
 
-// What the Offset of a Place is.
+// Meanings of the Offset of a Place.
 const (
 	ByByte  Unit = iota // the record's first byte in the file
 	ByBlock             // the first byte of the block in which Record counts
 	ByNone              // no byte of the file: Record alone is the place
 )
 
-// Unit is what the Offset of a Place is.
+// Unit is the meaning of the Offset of a Place.
 type Unit int
 
 // Text returns the place as messages name it.
@@ -153,7 +153,7 @@ func (p Place) Text(by Unit) string {
 	return fmt.Sprintf("%s at byte %d", text, p.Offset)
 }
 
-// Unit returns what the Offset of a record with the form is. Records without a text of their own have none but that of their block, in Avro.
+// Unit returns the meaning of the Offset of a record with the form. Records without a text of their own have at most that of their block, in Avro.
 func (f *Form) Unit(p Place) Unit {
 	switch {
 	case f == nil || f.Dialect == nil || !f.Dialect.Equal(*ValuesDialect()):

@@ -64,7 +64,7 @@ func TestRoundTwo(t *testing.T) {
 	}
 }
 
-// TestRepairUncovers checks that repairs go on while each of them uncovers an older version of B, which the counts of differences do not show: until the
+// TestRepairUncovers checks that repairs continue while each of them uncovers an older version of B, which the counts of differences do not show: until the
 // sides are equal, and not once a round changes nothing.
 func TestRepairUncovers(t *testing.T) {
 	t.Parallel()
