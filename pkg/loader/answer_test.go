@@ -75,7 +75,7 @@ func TestHostileAnswersAreRefused(t *testing.T) {
 			}
 			call := &blockCall{call: *newCall(ctx, "Scan", &pb.ScanRequest{Region: Region{Name: []byte("a_region_with_a_name_of_some_length")}.specifier()}, &pb.ScanResponse{})}
 			l.client.QueueRPC(call)
-			err = l.wait(call)
+			err = l.wait(&call.call)
 			ce, ok := errors.AsType[*ConnectionError](err)
 			if _, refused := errors.AsType[*frames.Error](err); !ok || !refused || ce.Addr != addr || repeatable(err) {
 				t.Errorf("error %v", err)
@@ -157,7 +157,7 @@ func FuzzAnswer(f *testing.F) {
 		l := &link{client: client, tap: tap}
 		call := &blockCall{call: *newCall(t.Context(), "Scan", &pb.ScanRequest{}, &pb.ScanResponse{})}
 		client.QueueRPC(call)
-		_ = l.wait(call)
+		_ = l.wait(&call.call)
 		client.Close()
 	})
 }

@@ -3,6 +3,8 @@ package loader
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/tsuna/gohbase/hrpc"
 	"google.golang.org/protobuf/proto"
@@ -14,6 +16,7 @@ type call struct {
 	method string
 	req    proto.Message
 	resp   proto.Message
+	began  time.Time
 	// result has a buffer of one: the connection's only reader must not block on it.
 	result chan hrpc.RPCResult
 }
@@ -21,7 +24,7 @@ type call struct {
 var _ hrpc.Call = (*call)(nil)
 
 func newCall(ctx context.Context, method string, req, resp proto.Message) *call {
-	return &call{ctx: ctx, method: method, req: req, resp: resp, result: make(chan hrpc.RPCResult, 1)}
+	return &call{ctx: ctx, method: method, req: req, resp: resp, began: time.Now(), result: make(chan hrpc.RPCResult, 1)}
 }
 
 func (c *call) Name() string                    { return c.method }
@@ -58,4 +61,75 @@ func (c *blockCall) DeserializeCellBlocks(_ proto.Message, b []byte) (uint32, er
 	}
 	c.block = b
 	return uint32(len(b)), nil
+}
+
+// invoke makes a call and waits for the answer, which is in resp when the error is nil. After an error resp must not be read: a late answer
+// may still be written to it.
+func (l *link) invoke(ctx context.Context, method string, req, resp proto.Message) error {
+	call := newCall(ctx, method, req, resp)
+	l.client.QueueRPC(call)
+	return l.wait(call)
+}
+
+const (
+	// answerGrace is how long to wait for an answer that gohbase was processing when the connection broke.
+	answerGrace = 2 * time.Second
+	// patience is how many times the server's longest silence a call may wait while later calls are answered: in the server's queue, for one.
+	patience = 3
+)
+
+// wait waits for the answer to a call queued on this connection. When the connection breaks, gohbase gives all its calls an error, but it
+// can forget a call that it has taken out of its table at that moment: wait returns an error for that one too. A call that is stuck breaks
+// the connection.
+func (l *link) wait(c *call) error {
+	look := time.NewTicker(l.tap.silence)
+	defer look.Stop()
+	for waiting := true; waiting; {
+		select {
+		case r := <-c.result:
+			return l.answered(c, r)
+		case <-look.C:
+			if l.stuck(c) {
+				l.tap.note(silence(fmt.Sprintf("no answer to a call within %s, but to later ones", patience*l.tap.silence)))
+				l.close()
+			}
+		case <-c.ctx.Done():
+			waiting = false
+		case <-l.tap.broken:
+			grace := time.NewTimer(answerGrace)
+			defer grace.Stop()
+			select {
+			case r := <-c.result:
+				return l.answered(c, r)
+			case <-grace.C:
+				return l.explain(l.tap.failure())
+			case <-c.ctx.Done():
+			}
+			waiting = false
+		}
+	}
+	select {
+	case r := <-c.result:
+		return l.answered(c, r) // an answer that arrives at the same moment counts
+	default:
+		return context.Cause(c.ctx)
+	}
+}
+
+// answered notes that a call has its result.
+func (l *link) answered(c *call, r hrpc.RPCResult) error {
+	l.mu.Lock()
+	if c.began.After(l.latest) {
+		l.latest = c.began
+	}
+	l.mu.Unlock()
+	return l.explain(r.Error)
+}
+
+// stuck reports whether a call has no answer although the server has answered one that began much later. A server reads the calls of a connection
+// in order, and sends each answer when it has it: a call that is only slow, or an answer that is under way behind others, is not stuck.
+func (l *link) stuck(c *call) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.latest.Sub(c.began) > patience*l.tap.silence && len(c.result) == 0
 }

@@ -41,7 +41,7 @@ type Config struct {
 	// LookupTimeout bounds one look into ZooKeeper, or one round of questions to the RPC registry. Default 15 s.
 	LookupTimeout time.Duration
 	// CallTimeout bounds the answer to an ordinary call. A region server may take half of hbase.rpc.timeout (60 s) for a
-	// step of a scan that finds nothing. Default 60 s.
+	// step of a scan that finds nothing. A call whose server answers later ones waits three times as long. Default 60 s.
 	CallTimeout time.Duration
 	// RetryTimeout is how long repeatable calls are repeated while a server, the master or a region is unavailable. Default 2 min.
 	RetryTimeout time.Duration

@@ -12,7 +12,6 @@ import (
 	"github.com/tsuna/gohbase/hrpc"
 	"github.com/tsuna/gohbase/region"
 	"golang.org/x/sync/singleflight"
-	"google.golang.org/protobuf/proto"
 
 	"bulkload/internal/hadoop/frames"
 )
@@ -120,6 +119,9 @@ type link struct {
 	client hrpc.RegionClient
 	tap    *tap
 	hello  int64 // bytes written by the time it was ready
+
+	mu     sync.Mutex
+	latest time.Time // when the latest call began that was answered
 }
 
 // dial makes a connection. readTimeout is how long the server may be silent while an answer is due.
@@ -157,43 +159,6 @@ func (c *Cluster) dial(ctx context.Context, addr string, service region.ClientTy
 }
 
 func (l *link) close() { l.client.Close() }
-
-// invoke makes a call and waits for the answer, which is in resp when the error is nil. After an error resp must not be read: a late answer
-// may still be written to it.
-func (l *link) invoke(ctx context.Context, method string, req, resp proto.Message) error {
-	call := newCall(ctx, method, req, resp)
-	l.client.QueueRPC(call)
-	return l.wait(call)
-}
-
-// answerGrace is how long to wait for an answer that gohbase was processing when the connection broke.
-const answerGrace = 2 * time.Second
-
-// wait waits for the answer to a call queued on this connection. When the connection breaks, gohbase gives all its calls an error, but it
-// can forget a call that it has taken out of its table at that moment: wait returns an error for that one too.
-func (l *link) wait(call hrpc.Call) error {
-	select {
-	case r := <-call.ResultChan():
-		return l.explain(r.Error)
-	case <-call.Context().Done():
-	case <-l.tap.broken:
-		grace := time.NewTimer(answerGrace)
-		defer grace.Stop()
-		select {
-		case r := <-call.ResultChan():
-			return l.explain(r.Error)
-		case <-grace.C:
-			return l.explain(l.tap.failure())
-		case <-call.Context().Done():
-		}
-	}
-	select {
-	case r := <-call.ResultChan():
-		return l.explain(r.Error) // an answer that arrives at the same moment counts
-	default:
-		return context.Cause(call.Context())
-	}
-}
 
 // explain turns gohbase's errors into ours. gohbase reports a broken connection without the reason, which the tap has recorded.
 func (l *link) explain(err error) error {

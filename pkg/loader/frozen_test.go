@@ -114,7 +114,7 @@ func TestFrozenServerIsNoticed(t *testing.T) {
 }
 
 // TestSlowServerIsKept checks that a connection is not broken while the server sends something within its time: answers and parts of them, one
-// after the other or with more calls arriving, after a time without calls, and to a call that follows a quick answer.
+// after the other or with more calls arriving, after a time without calls, to a call that follows a quick answer, and to many calls at once.
 func TestSlowServerIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dials atomic.Int32
@@ -139,8 +139,61 @@ func TestSlowServerIsKept(t *testing.T) {
 			delay.Store(int64(900 * time.Millisecond))
 			testcheck.Must(t, ask(t.Context(), c))
 		}
+		delay.Store(int64(700 * time.Millisecond))
+		for range 20 { // the network is slow: the last answer is in after 14 s
+			calls.Go(func() {
+				if err := ask(t.Context(), c); err != nil {
+					t.Error(err)
+				}
+			})
+			<-time.After(10 * time.Millisecond)
+		}
+		calls.Wait()
 		if dials.Load() != 1 {
 			t.Errorf("%d connections, want 1", dials.Load())
 		}
 	})
+}
+
+// TestStuckCallIsNoticed checks that a call that is never answered ends, although the server answers later calls on the same connection, and that
+// one that only waits long in the server is answered.
+func TestStuckCallIsNoticed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		first time.Duration // until half of the first call's answer
+		stuck bool
+	}{
+		"for ever":              {24 * time.Hour, true},
+		"in the server's queue": {900 * time.Millisecond, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var dials, calls atomic.Int32
+			c := pipedCluster(&dials, answerAfter(func() time.Duration {
+				if calls.Add(1) == 1 {
+					return tt.first
+				}
+				return 0
+			}))
+			defer c.Close()
+			ended := make(chan error, 1)
+			go func() { ended <- ask(t.Context(), c) }()
+			for range 20 {
+				<-time.After(300 * time.Millisecond)
+				testcheck.Must(t, ask(t.Context(), c))
+			}
+			select {
+			case err := <-ended:
+				ce, ok := errors.AsType[*ConnectionError](err)
+				if stuck := ok && ce.Sent && errors.Is(err, os.ErrDeadlineExceeded); stuck != tt.stuck || !stuck && err != nil {
+					t.Errorf("%s: the first call ended with %v", name, err)
+				}
+			default:
+				t.Errorf("%s: the first call still waits", name)
+			}
+			c.Close()
+			if want := map[bool]int32{false: 1, true: 2}[tt.stuck]; dials.Load() != want {
+				t.Errorf("%s: %d connections, want %d", name, dials.Load(), want)
+			}
+			<-time.After(25 * time.Hour) // for the stub server
+		})
+	}
 }

@@ -41,7 +41,7 @@ func (c *Cluster) get(ctx context.Context, table TableName, key []byte, families
 	at := &locator{regions: &c.regions, table: table, prompt: true}
 	err = c.onRegion(ctx, "get", passing, at, key, func(l *link, r Region) (err error) {
 		call := l.queue(ctx, "Get", &pb.GetRequest{Region: r.specifier(), Get: get}, &pb.GetResponse{})
-		if err := l.wait(call); err != nil {
+		if err := l.wait(&call.call); err != nil {
 			return err
 		}
 		row, err = parseGet(key, call.resp.(*pb.GetResponse), call.block)

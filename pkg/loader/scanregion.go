@@ -48,7 +48,7 @@ func (s *scan) region(ctx context.Context, r Region, start, stop []byte) error {
 	next := l.queue(ctx, "Scan", open, &pb.ScanResponse{})
 	var id uint64
 	for {
-		if err := l.wait(next); err != nil {
+		if err := l.wait(&next.call); err != nil {
 			if ctx.Err() != nil && id != 0 {
 				s.close(ctx, l, next, id)
 			}
