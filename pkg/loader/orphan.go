@@ -1,13 +1,16 @@
 package loader
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tsuna/gohbase/pb"
+	"golang.org/x/sync/errgroup"
 )
 
 // orphan is a file in the directory of a region that may not have it in service. A region reads its directory when it is opened, no later.
@@ -17,17 +20,20 @@ import (
 // (StoreFileListFile, 2.6).
 type orphan struct {
 	path   string
-	region Region // the region that should have it, if there is one
-	denied bool   // the region itself reports that it lacks the file; otherwise it could not be asked
+	region Region // that the directory is of, if it is still in service
+	denied bool   // all regions with its rows report that they lack the file; otherwise one could not be asked
 	err    error  // why it could not be asked, or not be reopened
 }
 
 func (o *orphan) explain(s *settling) error {
 	if !o.denied {
-		return fmt.Errorf("it is in the store as %s, but no region could be asked whether it has it in service: %w", o.path, o.err)
+		return fmt.Errorf("it is in the store as %s, but not all regions could be asked whether they have it in service: %w", o.path, o.err)
+	}
+	if o.region.Encoded == "" { // to move it would take it from a region with a reference to it
+		return fmt.Errorf("it is in the store as %s, of a region that was split or merged since: wait some minutes until HBase has archived it, then run the same command again", o.path)
 	}
 	mend := fmt.Sprintf("move it back to %s as HBase's user, or wait until a compaction has archived it", fsPath(s.to.Path))
-	if o.region.Encoded != "" && !s.tracked[s.file.Family] {
+	if !s.tracked[s.file.Family] {
 		mend = fmt.Sprintf("reopen the region, so that it reads its directory: move '%s' in HBase's shell, with the right ADMIN", o.region.Encoded)
 	}
 	err := fmt.Errorf("it is in the store as %s, but the region that is in service does not have it: %s", o.path, mend)
@@ -37,37 +43,64 @@ func (o *orphan) explain(s *settling) error {
 	return err
 }
 
-// inService returns nil if a region has a file of its directory in service, or if a region made from it by a split or a merge has a
-// reference to it. If not, or if that is not known, it returns an orphan.
+const (
+	// mostOwners is the number of regions that are asked for one file at a look. The regions made from one by a split or a merge are two or three.
+	mostOwners = 64
+	// ownersInFlight of them are asked in parallel: one whose server hangs does not hold up the others.
+	ownersInFlight = 8
+)
+
+// inService returns nil if a region has a file of its directory in service, or if a region made from it by splits and merges has a reference
+// to it: each region with rows of the file is asked, as the others may have compacted theirs. If none has it, or if that is not known, it
+// returns an orphan.
 func (l *load) inService(ctx context.Context, encoded string, f HFile, name string) *orphan {
-	o := &orphan{}
 	regions, err := l.regionsNow(ctx)
 	if err != nil {
-		o.err = err
-		return o
+		return &orphan{err: err}
 	}
-	asked := false
+	var owners []Region
 	for _, r := range regions {
-		if r.Encoded != encoded && !r.Contains(f.First) {
-			continue
-		}
-		files, err := l.cluster.StoreFiles(ctx, r, f.Family)
-		if err != nil {
-			l.cluster.log.Info("a region does not report its store files", "region", r.Encoded, "error", err)
-			o.err = err
-			continue
-		}
-		asked = true
-		if slices.ContainsFunc(files, func(file string) bool { return LeadsTo(path.Base(file), encoded, name) }) {
-			return nil
-		}
-		if r.Encoded == encoded {
-			o.region = r
+		if r.Encoded == encoded || bytes.Compare(r.Start, f.Last) <= 0 && r.before(f.First) {
+			owners = append(owners, r)
 		}
 	}
-	if o.denied = asked && o.err == nil; !asked && o.err == nil {
+	o := &orphan{}
+	if len(owners) == 0 {
 		o.err = errNotAssigned
 	}
+	if len(owners) > mostOwners {
+		owners, o.err = owners[:mostOwners], fmt.Errorf("%d regions have its rows", len(owners))
+	}
+	ctx, enough := context.WithCancel(ctx)
+	defer enough()
+	var g errgroup.Group
+	g.SetLimit(ownersInFlight)
+	var mu sync.Mutex
+	found := false
+	for _, r := range owners {
+		g.Go(func() error {
+			files, err := l.cluster.StoreFiles(ctx, r, f.Family)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case found: // its answer does not matter
+			case err != nil:
+				l.cluster.log.Info("a region does not report its store files", "region", r.Encoded, "error", err)
+				o.err = err
+			case slices.ContainsFunc(files, func(file string) bool { return LeadsTo(path.Base(file), encoded, name) }):
+				found = true
+				enough()
+			case r.Encoded == encoded:
+				o.region = r
+			}
+			return nil
+		})
+	}
+	_ = g.Wait()
+	if found {
+		return nil
+	}
+	o.denied = o.err == nil
 	return o
 }
 
