@@ -16,6 +16,7 @@ import (
 	"bulkload/internal/hadoop/frames"
 	"bulkload/internal/test/testcheck"
 
+	"github.com/tsuna/gohbase/hrpc"
 	"github.com/tsuna/gohbase/pb"
 	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -196,4 +197,17 @@ func TestStuckCallIsNoticed(t *testing.T) {
 			<-time.After(25 * time.Hour) // for the stub server
 		})
 	}
+}
+
+// TestSilentRegionIsUnavailable checks that the question for a region's store files may be asked again if the server does not answer it in time.
+func TestSilentRegionIsUnavailable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stubCluster(Config{})
+		defer c.Close()
+		serveStub(t, c, "a:1", adminService, func(hrpc.Call) error { return errSilent })
+		began := time.Now()
+		if _, err := c.StoreFiles(t.Context(), Region{Name: []byte("r"), Server: "a:1"}, "f"); !Unavailable(err) || time.Since(began) != c.cfg.CallTimeout {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+	})
 }

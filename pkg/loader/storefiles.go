@@ -2,6 +2,7 @@ package loader
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/tsuna/gohbase/region"
@@ -50,10 +51,14 @@ func (c *Cluster) askRegion(ctx context.Context, r Region, method string, more f
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.CallTimeout, fmt.Errorf("no answer within %s", c.cfg.CallTimeout))
+	limit := silence("no answer within " + c.cfg.CallTimeout.String())
+	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.CallTimeout, limit)
 	defer cancel()
 	resp := &emptypb.Empty{}
-	return resp, l.invoke(ctx, method, raw(more(b)), resp)
+	if err = l.invoke(ctx, method, raw(more(b)), resp); errors.Is(err, limit) {
+		err = &ConnectionError{Addr: r.Server, Sent: true, Err: limit}
+	}
+	return resp, err
 }
 
 // Fields of CompactRegionRequest (Admin.proto of HBase 2).

@@ -3,7 +3,9 @@ package verify
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"time"
@@ -43,11 +45,8 @@ func Files(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *mani
 	if s.Root == "" {
 		return v, errNoRoot(facts.Name)
 	}
-	found, err := s.look(ctx, c, facts.Name)
+	found, err := s.compare(ctx, func(ctx context.Context) (*survey, error) { return s.lookOnce(ctx, c, facts.Name) })
 	if err != nil {
-		return v, unread(facts, err)
-	}
-	if err := s.sums(ctx, found); err != nil {
 		return v, unread(facts, err)
 	}
 	sampled, err := Sample(ctx, c, facts, m)
@@ -107,17 +106,38 @@ func (s *survey) report() *result.StoreFiles {
 	return r
 }
 
-// maxLooks is the number of attempts to find the files while regions move, split or are compacted.
-const maxLooks = 4
+const (
+	// maxLooks is the number of attempts to find the files. A store may change between two queries, so that a file is in neither response.
+	maxLooks = 4
+	// patience is how long stores that cannot be queried are tried again: as long as other calls are repeated ([loader.Config.RetryTimeout]).
+	patience = 2 * time.Minute
+)
 
-// look repeats lookOnce until all files are found. A store may change between two queries, so that a file is in neither response.
-func (s *Stores) look(ctx context.Context, c *loader.Cluster, table loader.TableName) (found *survey, err error) {
-	pauses := retry.Policy{First: 200 * time.Millisecond, Most: 2 * time.Second}
-	for tries := 1; ; tries++ {
-		if found, err = s.lookOnce(ctx, c, table); err == nil {
+// compare finds all files and compares their checksums. It looks again while a region moves or splits, or its server is away, and when a
+// compaction has moved a file since the look. Files whose checksums were compared are not asked for them again.
+func (s *Stores) compare(ctx context.Context, lookOnce func(context.Context) (*survey, error)) (found *survey, err error) {
+	pauses := retry.Policy{First: 200 * time.Millisecond, Most: 2 * time.Second, For: patience}
+	compared := map[uint64]bool{}
+	var began time.Time // the first failure since the last progress
+	for tries, looks := 1, 1; ; tries++ {
+		before := len(compared)
+		if found, err = lookOnce(ctx); err == nil {
 			err = found.missing()
 		}
-		if err == nil || tries == maxLooks || fail.KindOf(err) == fail.Check {
+		if err == nil {
+			if err = s.sums(ctx, found, compared); !errors.Is(err, fs.ErrNotExist) {
+				return found, err
+			}
+		} else if !loader.Unavailable(err) {
+			if looks == maxLooks || fail.KindOf(err) == fail.Check {
+				return found, err
+			}
+			looks++
+		}
+		if began.IsZero() || len(compared) > before {
+			began = time.Now()
+		}
+		if _, again := pauses.Next(began, tries); !again {
 			return found, err
 		}
 		if e := pauses.Sleep(ctx, tries); e != nil {
