@@ -96,7 +96,7 @@ func (j *run) loadFiles(ctx context.Context, facts *cluster.Facts, st *stage, b 
 	r.LoadTime = time.Since(start)
 	r.Regions = len(regions)
 	if err != nil {
-		return nil, fail.With(fail.Load, setting.Errorf("load table %s: %w%s; the HFiles are kept in %s", facts.Name, err, undecidedHint(err, log, m, way.cuts != ""), st.Location))
+		return nil, fail.With(fail.Load, setting.Errorf("load table %s: %w%s; the HFiles are kept in %s", facts.Name, err, undecidedHint(err, log, m, j.spec.Verify, way.cuts != ""), st.Location))
 	}
 	// Other files in the table have the rows of files that were cut or merged. If the
 	// files belong to the caller, these must not be loaded again.
@@ -122,14 +122,18 @@ func ownTimestamp(m *manifest.Manifest) int64 {
 // undecidedHint explains how a job can be finished if a file's outcome stays
 // unknown: after another load with the same timestamps, existing cells are
 // unchanged, and newer cells of others stay visible. Files that were moved out of
-// their directory cannot be loaded again.
-func undecidedHint(err error, log *checkpoint.Job, m *manifest.Manifest, moved bool) setting.Text {
+// their directory cannot be loaded again. The verification by files would take the
+// files of the first load for copies: they have the same bytes.
+func undecidedHint(err error, log *checkpoint.Job, m *manifest.Manifest, verify string, moved bool) setting.Text {
 	if _, ok := errors.AsType[*loader.UnknownOutcomeError](err); !ok || moved || log.Log == nil || log.History.Undo != nil {
 		return setting.Text{}
 	}
 	again := setting.Textf("%s %s %d", setting.Restart, setting.Timestamp, m.Timestamp)
 	if m.Stamped || log.Plan.LoadsDir() { // files keep their timestamps
 		again = setting.Textf("%s", setting.Restart)
+	}
+	if verify == "files" {
+		again = setting.Textf("%s %s full", again, setting.Verify)
 	}
 	return setting.Textf("; if the outcome stays unknown, give %s, which loads all again with the same timestamps (rows deleted meanwhile come back)", again)
 }
