@@ -21,16 +21,16 @@ func TestFileOfASplitRegion(t *testing.T) {
 		files  []string // one file of each new region in service
 		loaded bool
 	}{
-		"none has compacted":           {[]string{reference, reference, reference}, true},
-		"the first has compacted":      {[]string{other, reference, reference}, true},
-		"only the last one leads":      {[]string{other, other, reference}, true},
-		"only the first one leads":     {[]string{reference, other, other}, true},
-		"only the last one answers":    {[]string{silent, silent, reference}, true},
-		"all have compacted":           {[]string{other, other, other}, false},
-		"only one beside it has it":    {[]string{other, other, other, reference}, false},
-		"one that matters is silent":   {[]string{other, silent, other}, false},
-		"the one beside it is silent":  {[]string{other, reference, other, silent}, true},
-		"a link of the one of the end": {[]string{other, other, "t=00parent-77aa_SeqId_3_"}, true},
+		"none has compacted":          {[]string{reference, reference, reference}, true},
+		"the first has compacted":     {[]string{other, reference, reference}, true},
+		"only the last one leads":     {[]string{other, other, reference}, true},
+		"only the first one leads":    {[]string{reference, other, other}, true},
+		"only the last one answers":   {[]string{silent, silent, reference}, true},
+		"all have compacted":          {[]string{other, other, other}, false},
+		"only one behind it has it":   {[]string{other, other, other, reference}, false},
+		"one that matters is silent":  {[]string{other, silent, other}, false},
+		"the one behind it is silent": {[]string{other, reference, other, silent}, true},
+		"the last one has a link":     {[]string{other, other, "t=00parent-77aa_SeqId_3_"}, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			servers := []string{"a:1", "b:1", "c:1", "d:1"}[:len(tt.files)]

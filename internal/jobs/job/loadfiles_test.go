@@ -11,7 +11,7 @@ import (
 )
 
 // TestUndecidedHint checks that a load of a directory, whose files have their timestamps, is not advised to give one, that files that were moved
-// out of their directory are not said to load again, and that a job is not advised to verify by files of which each may be in the table twice.
+// out of their directory are not said to load again, and that a job is not advised to verify by files when each may be in the table twice.
 func TestUndecidedHint(t *testing.T) {
 	for _, tt := range []struct{ key, verify, want string }{
 		{"id", "sample", "give `restart` `timestamp` 5, which"}, {"", "", "give `restart`, which"}, {"id", "files", "give `restart` `timestamp` 5 `verify` full, which"},
