@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"os"
 
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/engine/checkpoint"
@@ -102,9 +103,20 @@ func (j *run) abandon(ctx context.Context, cause error) error {
 		err = j.yarn().End(ctx) // the journal names an application until it has ended
 	}
 	if err == nil {
+		err = j.dropLocal()
+	}
+	if err == nil {
 		err = j.job.Restart(ctx, j.env)
 	}
 	return err
+}
+
+// dropLocal removes the files of a build on local disk, before the journal that lists them is discarded: another attempt gives its files other names.
+func (j *run) dropLocal() error {
+	if j.local == "" {
+		return nil
+	}
+	return fail.With(fail.Config, os.RemoveAll(j.local))
 }
 
 // expected checks the records that were read against the job's expectations. A build without a journal has already done so.

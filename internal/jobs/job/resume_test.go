@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,12 +14,14 @@ import (
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
@@ -31,7 +34,8 @@ type resumedBuild struct {
 	env               *cluster.Env
 	spec              spec.Spec
 	state, spill, out string
-	reads             int // number of attempts that read the input
+	local             string // of a build on local disk: out
+	reads             int    // number of attempts that read the input
 }
 
 func newResumedBuild(t *testing.T, spec spec.Spec) *resumedBuild {
@@ -78,7 +82,7 @@ func (b *resumedBuild) attempt(stopAfter int) (*manifest.Manifest, *checkpoint.J
 	if err := r.KeepWritten(ctx, out); err != nil {
 		t.Fatal(err)
 	}
-	j := &run{env: b.env, job: st, options: RunOptions{WorkOptions: w}}
+	j := &run{env: b.env, job: st, local: b.local, options: RunOptions{WorkOptions: w}}
 	m, err := input.Build(ctx, plan, out, w, samplesPerRegion, r)
 	if err != nil {
 		err = errors.Join(err, j.abandon(ctx, err))
@@ -245,6 +249,27 @@ func TestResumeDamagedBlock(t *testing.T) {
 	b.ended()
 	if b.reads != 2 {
 		t.Errorf("the input was read %d times", b.reads)
+	}
+}
+
+// TestAbandonedFilesAreRemoved checks that a build on local disk that has failed in its second pass leaves no file: the journal forgets them, and files of
+// the next attempt have other names.
+func TestAbandonedFilesAreRemoved(t *testing.T) {
+	s := spillingSpec(t)
+	s.Duplicates = "fail"
+	records, err := os.ReadFile(s.Inputs[0])
+	testcheck.Must(t, err)
+	last := bytes.LastIndexByte(records[:len(records)-1], '\x10') + 1
+	testcheck.Must(t, os.WriteFile(s.Inputs[0], append(records, records[last:]...), 0o600))
+	b := newResumedBuild(t, s)
+	b.local = b.out
+	_, st, err := b.attempt(0)
+	if fail.KindOf(err) != fail.BadRows || st.Plan != nil {
+		t.Fatalf("error is %v", err)
+	}
+	testcheck.Must(t, st.Close())
+	if left := jobtest.TreeFiles(t, hdfsio.Local{}, b.out); len(left) > 0 {
+		t.Errorf("left: %q", left)
 	}
 }
 
