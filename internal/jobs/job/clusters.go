@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/preflight"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
@@ -44,6 +44,7 @@ type clustersRun struct {
 	run
 	destinations []destination
 	manifests    []*manifest.Manifest // of the built files, one for each table
+	idOf         func(context.Context, *cluster.Env) (string, error)
 }
 
 // RunOnClusters does the job of [Run] for the tables of several clusters: the one of env, and those of o.Also. It builds the HFiles once, on local
@@ -87,14 +88,14 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 	}
 	ctx, end := st.Work(ctx)
 	defer end(&err)
-	j := &clustersRun{destinations: all, run: run{env: env, spec: s, options: o, job: st, started: start, local: filepath.Join(st.Dir, builtDir),
+	j := &clustersRun{destinations: all, idOf: idOf, run: run{env: env, spec: s, options: o, job: st, started: start, local: filepath.Join(st.Dir, builtDir),
 		result: &result.Result{Schema: 1, Table: table.String(), Job: st.Dir, JobFile: o.JobFile}}}
 	defer func() { j.result.Elapsed = cmp.Or(j.result.Elapsed, time.Since(start)) }()
 	if err := j.options.keepRejects(st.Dir); err != nil {
 		return j.result, err
 	}
 	if o.State.Restart {
-		first := &clustersRun{destinations: all, run: run{env: env, spec: s, options: o, job: st, local: j.local}}
+		first := &clustersRun{destinations: all, idOf: idOf, run: run{env: env, spec: s, options: o, job: st, local: j.local}}
 		err := first.rehearse(ctx, first.look)
 		if first.cluster != nil {
 			first.cluster.Close()
@@ -105,14 +106,17 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 		if err != nil {
 			return j.result, err
 		}
+		if err := st.Check(ctx); err != nil {
+			return j.result, err
+		}
+		if err := j.dropLocal(); err != nil {
+			return j.result, err
+		}
 		if err := st.Restart(ctx, env); err != nil {
 			return j.result, err
 		}
-		if err := os.RemoveAll(j.local); err != nil {
-			return j.result, fail.With(fail.Config, err)
-		}
 	}
-	if err := j.loadsUndone(); err != nil {
+	if err := cmp.Or(j.loadsUndone(), j.sameReplacing()); err != nil {
 		return j.result, err
 	}
 	defer func() {
@@ -125,8 +129,7 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 		return j.result, err
 	}
 	if st.Finished {
-		j.alreadyDone(ctx)
-		return j.result, nil
+		return j.result, j.alreadyDone(ctx)
 	}
 	if err := progress.Pass(ctx, o.Gate); err != nil {
 		return j.result, err
@@ -308,6 +311,9 @@ func (j *clustersRun) buildOnce(ctx context.Context) error {
 			return fail.With(fail.Input, setting.Errorf("HFiles that were built for all clusters: %w (%s builds them again)", err, setting.Restart))
 		}
 		j.manifests = append(j.manifests, m)
+	}
+	if err := build.ExpectedEarlier(j.manifests[0].Records, j.spec.Expect); err != nil && len(j.job.Clusters) == 0 {
+		return err
 	}
 	j.result.SetManifests(j.spec.Targets(), j.manifests)
 	p := j.job.Plan

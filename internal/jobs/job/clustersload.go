@@ -64,13 +64,19 @@ func sameCluster(conf string, d destination) error {
 // loadAll loads the files concurrently into the clusters that do not have them, and waits for all loads. It records each finished cluster.
 func (j *clustersRun) loadAll(ctx context.Context) error {
 	j.result.Clusters = make([]result.Cluster, len(j.destinations))
-	errs := make([]error, len(j.destinations))
-	var left []int // a load that has ended changes the history, so that what is left is found before the first one starts
+	has, errs := j.recorded(ctx) // a load that has ended changes the history, so that what is left is found before the first one starts
+	var left []int
 	for i, d := range j.destinations {
-		if was, ok := j.job.Clusters[d.conf]; ok {
-			was.Status = result.PartAlready
-			j.result.Clusters[i] = was
-		} else {
+		switch r := &j.result.Clusters[i]; {
+		case errs[i] != nil:
+			*r = result.Cluster{Conf: d.conf, Status: statusOf(ctx, errs[i]), Error: errs[i].Error()}
+		case has[i]:
+			*r = j.job.Clusters[d.conf]
+			r.Status = result.PartAlready
+		default:
+			if was, known := j.job.Clusters[d.conf]; known {
+				j.options.Events.Warn("a configuration leads to another cluster than the one that has the files: it is loaded too", "cluster", d.String(), "loaded", loadedCluster(was))
+			}
 			left = append(left, i)
 		}
 	}
@@ -82,16 +88,40 @@ func (j *clustersRun) loadAll(ctx context.Context) error {
 			r := &j.result.Clusters[i]
 			*r, errs[i] = j.loadInto(ctx, d, e)
 			if errs[i] == nil {
+				r.ID = loadedCluster(*r)
 				errs[i] = j.job.Record(checkpoint.EventCluster, checkpoint.ClusterRecord{Conf: d.conf, Result: *r})
 			}
 			if errs[i] != nil {
-				r.Error, errs[i] = errs[i].Error(), fmt.Errorf("cluster %s: %w", d, errs[i])
+				r.Error = errs[i].Error()
 			}
 		})
 	}
 	loads.Wait()
 	j.sum()
-	return errors.Join(errs...)
+	return j.joined(errs)
+}
+
+// joined returns the errors of all clusters as one.
+func (j *clustersRun) joined(errs []error) (all error) {
+	for i, err := range errs {
+		if err != nil {
+			all = errors.Join(all, fmt.Errorf("cluster %s: %w", j.destinations[i], err))
+		}
+	}
+	return all
+}
+
+// statusOf returns the status of a cluster whose load has ended with an error, or without one.
+func statusOf(ctx context.Context, err error) result.PartStatus {
+	switch {
+	case err == nil:
+		return result.PartDone
+	case ctx.Err() != nil:
+		return result.PartStopped
+	case fail.KindOf(err) == fail.Busy:
+		return result.PartBusy
+	}
+	return result.PartFailed
 }
 
 // eventsOf returns the events of the load into one cluster. Only one of them shows its phases and progress.
@@ -109,18 +139,8 @@ func eventsOf(d destination, all progress.Events, shown bool) progress.Events {
 // loadInto loads the files of all tables into a cluster, and verifies them there.
 func (j *clustersRun) loadInto(ctx context.Context, d destination, e progress.Events) (r result.Cluster, err error) {
 	start := time.Now()
-	r = result.Cluster{Conf: d.conf, Status: result.PartFailed}
-	defer func() {
-		r.Elapsed = time.Since(start)
-		switch {
-		case err == nil:
-			r.Status = result.PartDone
-		case ctx.Err() != nil:
-			r.Status = result.PartStopped
-		case fail.KindOf(err) == fail.Busy:
-			r.Status = result.PartBusy
-		}
-	}()
+	r = result.Cluster{Conf: d.conf}
+	defer func() { r.Elapsed, r.Status = time.Since(start), statusOf(ctx, err) }()
 	if err := j.saltOn(ctx, d); err != nil {
 		return r, err
 	}
@@ -152,8 +172,9 @@ func (j *clustersRun) discardLoads(ctx context.Context) error {
 	if j.job.Built == nil || j.job.Finished {
 		return nil
 	}
-	for _, d := range j.destinations {
-		if _, done := j.job.Clusters[d.conf]; done {
+	has, _ := j.recorded(ctx)
+	for i, d := range j.destinations {
+		if has[i] {
 			continue
 		}
 		for _, t := range j.spec.Targets() {
@@ -260,31 +281,4 @@ func (j *clustersRun) removeFiles() {
 	if err := os.RemoveAll(j.local); err != nil {
 		j.options.Events.Warn("HFiles that all clusters have are left behind", "path", j.local, "error", err)
 	}
-}
-
-// loadsUndone refuses a job whose load into one of the clusters was undone, or is being undone.
-func (j *clustersRun) loadsUndone() error {
-	again := byRestart(" into all clusters, with another timestamp")
-	if err := undone(j.job.Dir, &j.job.History, false, again); err != nil { // by an earlier version
-		return err
-	}
-	for _, d := range j.destinations {
-		for _, dir := range j.job.Clusters[d.conf].Jobs {
-			h, err := readHistory(dir)
-			if err == nil {
-				err = undone(dir, &h, false, again)
-			}
-			if err != nil {
-				return fmt.Errorf("cluster %s: %w", d, err)
-			}
-		}
-	}
-	return nil
-}
-
-// alreadyDone returns the result of a job that was done before. It removes HFiles that a process killed at its end has left.
-func (j *clustersRun) alreadyDone(ctx context.Context) {
-	j.job.Answer(ctx, j.env, j.result, j.options.Events)
-	j.options.Events.Start(progress.Start{Job: j.job.Dir, JobID: j.options.State.JobID, Table: j.result.Table, Inputs: j.spec.Inputs})
-	j.removeFiles()
 }

@@ -152,7 +152,8 @@ type Task struct {
 
 // Cluster is the result for one of the clusters that receive the files of a job.
 type Cluster struct {
-	Conf    string        `json:"conf"` // configuration directory; empty: the command's own
+	Conf    string        `json:"conf"`         // configuration directory; empty: the command's own
+	ID      string        `json:"id,omitempty"` // of HBase; "" if nothing was loaded
 	Status  PartStatus    `json:"status"`
 	Error   string        `json:"error,omitempty"`
 	Jobs    []string      `json:"jobs,omitempty"`    // state directories of its loads, one for each table
