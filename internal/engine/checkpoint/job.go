@@ -68,12 +68,7 @@ func Open(ctx context.Context, c *loader.Cluster, id Identity, o Options, e prog
 		return st, nil
 	}
 	st.Dir = o.StateDir(id)
-	info, err := os.Stat(filepath.Join(st.Dir, journal.FileName))
-	st.fresh = errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
-	if err := durable.MakePrivateDir(st.Dir); err != nil {
-		return nil, fail.Errorf(fail.Config, "state of the job: %w (name a directory with %s)", err, setting.State)
-	}
-	if st.lock, err = WaitLock(ctx, c, st.Dir, o.LockWait, e); err != nil {
+	if st.lock, st.fresh, err = LockNew(ctx, c, st.Dir, o.LockWait, e); err != nil {
 		return nil, err
 	}
 	if err := st.reopen(); err != nil {

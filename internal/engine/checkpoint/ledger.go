@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"bulkload/internal/base/durable"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
@@ -85,10 +84,7 @@ func withLedger(ctx context.Context, c *loader.Cluster, state string, e progress
 			err = fail.With(fail.Config, setting.Errorf("timestamps that were undone, in %s: %w (name another directory with %s)", dir, err, setting.State))
 		}
 	}()
-	if err := durable.MakePrivateDir(dir); err != nil {
-		return err
-	}
-	lock, err := WaitLock(ctx, c, dir, ledgerWait, e)
+	lock, _, err := LockNew(ctx, c, dir, ledgerWait, e)
 	if err != nil {
 		return err
 	}

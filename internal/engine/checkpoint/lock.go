@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -87,6 +88,26 @@ func WaitLock(ctx context.Context, c *loader.Cluster, dir string, wait time.Dura
 			return nil, err
 		}
 	}
+}
+
+// maxRemoved is how often LockNew makes a directory again that others remove at once: each is a process that was refused.
+const maxRemoved = 100
+
+// LockNew makes a job's directory, and takes its lock as [WaitLock] does. The process that held the lock may remove the directory: LockNew makes it
+// again. It reports whether the directory had no journal, or an empty one.
+func LockNew(ctx context.Context, c *loader.Cluster, dir string, wait time.Duration, e progress.Events) (l *Lock, empty bool, err error) {
+	began := time.Now()
+	for range maxRemoved {
+		info, absent := os.Stat(filepath.Join(dir, journal.FileName))
+		empty = errors.Is(absent, fs.ErrNotExist) || absent == nil && info.Size() == 0
+		if err = durable.MakePrivateDir(dir); err != nil {
+			return nil, empty, fail.Errorf(fail.Config, "state of the job: %w (name a directory with %s)", err, setting.State)
+		}
+		if l, err = WaitLock(ctx, c, dir, max(wait-time.Since(began), min(wait, lockPoll)), e); !errors.Is(err, fs.ErrNotExist) {
+			return l, empty, err
+		}
+	}
+	return nil, empty, err
 }
 
 // holderOf returns the process that holds a lock which could not be taken.

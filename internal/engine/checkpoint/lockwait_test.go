@@ -50,6 +50,19 @@ func TestWaitLock(t *testing.T) {
 	}
 }
 
+// TestWaitForRefusedJob checks that a process waits on for the job of one that is refused before it has done anything, and removes the job's directory.
+func TestWaitForRefusedJob(t *testing.T) {
+	state := t.TempDir()
+	first := openEmpty(t, state)
+	refused := progress.Events{OnNote: func(string, ...any) { testcheck.Must(t, first.Close()) }}
+	second, err := Open(t.Context(), nil, first.Identity, Options{Dir: state, LockWait: time.Hour}, refused)
+	testcheck.Must(t, err)
+	dir := second.Dir
+	if testcheck.Must(t, second.Close()); first.Dir != "" || fileExists(dir) {
+		t.Errorf("%q, and %s is there: %t", first.Dir, dir, fileExists(dir))
+	}
+}
+
 // TestStoppedLock checks that records and the release of shared state end soon after a stop, also if the table of states never answers.
 func TestStoppedLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

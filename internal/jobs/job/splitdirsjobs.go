@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"bulkload/internal/base/durable"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
@@ -47,10 +46,7 @@ func lockParts(ctx context.Context, env *cluster.Env, c *loader.Cluster, s spec.
 		return "", nil, err
 	}
 	dir = filepath.Join(o.Dir, checkpoint.LocksDir, id.On(cluster).Name())
-	if err := durable.MakePrivateDir(dir); err != nil {
-		return "", nil, fail.Errorf(fail.Config, "state of the job: %w (name a directory with %s)", err, setting.State)
-	}
-	lock, err = checkpoint.WaitLock(ctx, c, dir, o.LockWait, e)
+	lock, _, err = checkpoint.LockNew(ctx, c, dir, o.LockWait, e)
 	return dir, lock, err
 }
 
