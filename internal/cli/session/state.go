@@ -122,7 +122,9 @@ func (w *stateWriter) writeProgress() {
 	}
 	live := checkpoint.NewLive(p, w.session.program.Version)
 	live.Command, live.Log, live.Paused = ending.CommandName(w.session.cmd), jobAttrsOf(w.session.log).tail.last(), paused
-	w.failed(live.Write(p.Start.Job))
+	if err := live.Write(p.Start.Job); checkpoint.IsOurs(p.Start.Job) { // else the job has ended meanwhile
+		w.failed(err)
+	}
 }
 
 func (w *stateWriter) failed(err error) {

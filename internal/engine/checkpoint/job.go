@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"bulkload/internal/base/durable"
@@ -263,17 +264,22 @@ func (st *Job) Close() error {
 	return errors.Join(errs...)
 }
 
-// forget removes the directory of a job that has done nothing, unless it has other files. It returns the function that releases the lock.
+// forget removes the directory of a job that has done nothing, unless it has other files. What a process without a record has reported there, such as one
+// that was stopped in a pause, goes with it. It returns the function that releases the lock.
 func (st *Job) forget() (release func() error, err error) {
 	if st.Log == nil || st.torn || st.ID == "" || !st.isEmpty() || st.records == 0 && !st.fresh { // without an identity, the job was opened by its directory
 		return st.lock.Release, nil
 	}
+	own := []string{journal.FileName, journal.LockName} // a waiting process notices that the lock's file is gone, and so does the one that reports
+	if st.records == 0 {
+		own = append(own, LiveName, EndingName, CommandName)
+	}
 	list, err := os.ReadDir(st.Dir)
-	if err != nil || slices.ContainsFunc(list, func(d fs.DirEntry) bool { return d.Name() != journal.FileName && d.Name() != journal.LockName }) {
+	if err != nil || slices.ContainsFunc(list, func(d fs.DirEntry) bool { return !slices.Contains(own, d.Name()) }) {
 		return st.lock.Release, err
 	}
-	for _, name := range []string{journal.FileName, journal.LockName, ""} { // a waiting process notices that the lock's file is gone
-		if err := os.Remove(filepath.Join(st.Dir, name)); err != nil {
+	for _, name := range append(own, "") {
+		if err := os.Remove(filepath.Join(st.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) { // a report may just be written
 			return st.lock.Release, fail.With(fail.Config, err)
 		}
 	}

@@ -29,6 +29,13 @@ func TestNothingDoneLeavesNothing(t *testing.T) {
 			return errors.Join(st.Record(EventReadSnapshot, read), st.Record(EventReadSnapshot, gone))
 		}},
 		{name: "an empty journal of a killed process", before: func(t *testing.T, dir string) { write(t, dir, journal.FileName, "") }},
+		{name: "a report of a process that was stopped in a pause", do: func(st *Job) error {
+			return errors.Join(Live{Schema: 1}.Write(st.Dir), Command{Schema: 1}.Write(st.Dir))
+		}},
+		{name: "the outcome of one", before: func(t *testing.T, dir string) { write(t, dir, EndingName, "{}") }},
+		{name: "a snapshot that is gone, with an outcome", before: func(t *testing.T, dir string) { write(t, dir, EndingName, "{}") }, do: func(st *Job) error {
+			return errors.Join(st.Record(EventReadSnapshot, read), st.Record(EventReadSnapshot, gone))
+		}, stays: true},
 		{name: "a plan", do: func(st *Job) error { return st.Record(EventPlan, PlanRecord{Table: "t"}) }, stays: true},
 		{name: "a snapshot", do: func(st *Job) error { return st.Record(EventReadSnapshot, read) }, stays: true},
 		{name: "sorted runs", do: func(st *Job) error { return st.Record(EventSpill, build.SpillRecord{Dir: "/x"}) }, stays: true},
