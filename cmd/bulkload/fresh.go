@@ -121,7 +121,7 @@ func (o *runOptions) drop(cmd *cobra.Command, g *globals) error {
 		if err != nil {
 			return err
 		}
-		dir, err := fresh.FindJob(state, d.Old, d.New)
+		dir, err := fresh.FindJob(state, d.Old, d.New, func() (string, error) { return env.ClusterID(cmd.Context()) })
 		if err != nil {
 			return err
 		}

@@ -34,6 +34,7 @@ type FreshState struct {
 	Compared *result.Before `json:"compared,omitempty"` // what the old table has that the export lacks
 	Old      string         `json:"old"`                // state of the old table: kept, dropping, dropped
 	At       time.Time      `json:"dropped_at,omitzero"`
+	Cluster  string         `json:"-"` // id of the cluster; empty: not known
 }
 
 // States of the old table.
@@ -62,6 +63,9 @@ func (h *History) freshState() *FreshState {
 		return nil
 	}
 	s := &FreshState{From: h.Fresh.From, Made: h.Fresh.Made != nil, Compared: h.Fresh.Compared, Old: OldKept}
+	if h.Fresh.Old != nil {
+		s.Cluster = h.Fresh.Old.Cluster
+	}
 	switch {
 	case h.Drop.Done:
 		s.Old, s.At = OldDropped, h.Drop.At

@@ -45,6 +45,17 @@ func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
 	return c, Failure(err)
 }
 
+// ClusterID connects to HBase and returns the cluster's id.
+func (e *Env) ClusterID(ctx context.Context) (string, error) {
+	c, err := e.Dial(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	id, err := c.ID(ctx)
+	return id, Failure(err)
+}
+
 // Failure marks the error of a request about the job's table: with [fail.Load] if the cluster did not answer and may answer later, else with [fail.Check].
 func Failure(err error) error {
 	if loader.Unavailable(err) {

@@ -3,6 +3,7 @@ package fresh
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
@@ -16,21 +17,31 @@ import (
 )
 
 // FindJob returns the directory of the one job in a state directory, default
-// [checkpoint.DefaultState], whose table was to take the place of another.
-func FindJob(state string, old, fresh loader.TableName) (string, error) {
+// [checkpoint.DefaultState], whose table was to take the place of another on a
+// cluster. here returns the cluster's id: it is called if a job has these tables.
+func FindJob(state string, old, fresh loader.TableName, here func() (string, error)) (string, error) {
 	jobs, err := checkpoint.ReadAll(state)
 	if err != nil {
 		return "", err
 	}
+	where := ""
 	var found []*checkpoint.State
 	for _, s := range jobs {
 		if s.Fresh != nil && s.Fresh.From == old.String() && s.Table == fresh.String() {
 			found = append(found, s)
 		}
 	}
+	if len(found) > 0 {
+		id, err := here()
+		if err != nil {
+			return "", err
+		}
+		where = " on this cluster"
+		found = slices.DeleteFunc(found, func(s *checkpoint.State) bool { return s.Fresh.Cluster != "" && s.Fresh.Cluster != id })
+	}
 	// If a name was reused, the newest job counts: older ones made tables that no longer exist, which Drop would see.
 	if len(found) == 0 {
-		return "", fail.Errorf(fail.Input, "no job with state here made table %s to replace table %s (bulkload status lists the jobs; %s names another directory)", fresh, old, setting.State)
+		return "", fail.Errorf(fail.Input, "no job with state here made table %s to replace table %s%s (bulkload status lists the jobs; %s names another directory)", fresh, old, where, setting.State)
 	}
 	return found[0].Dir, nil
 }

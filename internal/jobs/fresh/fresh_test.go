@@ -173,6 +173,7 @@ func TestDropIsBusy(t *testing.T) {
 // TestFindJob checks that the job of two tables is found by both names: the newest of several, and an error if there is none.
 func TestFindJob(t *testing.T) {
 	state := t.TempDir()
+	on := func(id string) func() (string, error) { return func() (string, error) { return id, nil } }
 	for i, tables := range [][2]string{{"t", "t2"}, {"t", "t3"}, {"ns:t", "ns:t2"}, {"u", "t2"}} {
 		writeJob(t, filepath.Join(state, strings.ReplaceAll(tables[1], ":", "_")+"-"+strings.Repeat(string(rune('a'+i)), 12)), complete(tables[0], tables[1]))
 	}
@@ -182,7 +183,7 @@ func TestFindJob(t *testing.T) {
 		{"t", "t2", "t2-aaaaaaaaaaaa"}, {"t", "t3", "t3-bbbbbbbbbbbb"}, {"ns:t", "ns:t2", "ns_t2-cccccccccccc"}, {"u", "t2", "t2-dddddddddddd"},
 		{"t2", "t", ""}, {"t", "t", ""}, {"ns:t", "t2", ""}, {"u", "t3", ""},
 	} {
-		dir, err := FindJob(state, name(t, c.old), name(t, c.new))
+		dir, err := FindJob(state, name(t, c.old), name(t, c.new), on("c"))
 		if c.want != "" && (err != nil || dir != filepath.Join(state, c.want)) {
 			t.Errorf("%s in place of %s: %s, %v, want %s", c.new, c.old, dir, err, c.want)
 		}
@@ -191,13 +192,24 @@ func TestFindJob(t *testing.T) {
 		}
 	}
 	newer := writeJob(t, filepath.Join(state, "t2-eeeeeeeeeeee"), complete("t", "t2"))
-	if dir, err := FindJob(state, name(t, "t"), name(t, "t2")); err != nil || dir != newer {
+	if dir, err := FindJob(state, name(t, "t"), name(t, "t2"), on("c")); err != nil || dir != newer {
 		t.Errorf("of two jobs: %s, %v", dir, err)
 	}
-	if _, err := FindJob(filepath.Join(state, "none"), name(t, "t"), name(t, "t2")); fail.KindOf(err) != fail.Input {
+	green := complete("t", "t2")
+	green[0].data = checkpoint.FreshRecord{Table: "t2", From: "t", Old: &checkpoint.TableRecord{Cluster: "green"}}
+	other := writeJob(t, filepath.Join(state, "t2-ffffffffffff"), green)
+	for id, want := range map[string]string{"c": newer, "green": other} {
+		if dir, err := FindJob(state, name(t, "t"), name(t, "t2"), on(id)); err != nil || dir != want {
+			t.Errorf("of cluster %s: %s, %v", id, dir, err)
+		}
+	}
+	if _, err := FindJob(state, name(t, "t"), name(t, "t2"), on("third")); fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "on this cluster") {
+		t.Errorf("of another cluster: %v", err)
+	}
+	if _, err := FindJob(filepath.Join(state, "none"), name(t, "t"), name(t, "t2"), on("c")); fail.KindOf(err) != fail.Input {
 		t.Errorf("a directory that is not there: %v", err)
 	}
-	if _, err := FindJob(filepath.Join(newer, "journal.jsonl"), name(t, "t"), name(t, "t2")); fail.KindOf(err) != fail.Config || errors.Is(err, fs.ErrNotExist) {
+	if _, err := FindJob(filepath.Join(newer, "journal.jsonl"), name(t, "t"), name(t, "t2"), on("c")); fail.KindOf(err) != fail.Config || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file: %v", err)
 	}
 }

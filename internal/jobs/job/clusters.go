@@ -44,7 +44,7 @@ type clustersRun struct {
 	run
 	destinations []destination
 	manifests    []*manifest.Manifest // of the built files, one for each table
-	idOf         func(context.Context, *cluster.Env) (string, error)
+	idOf         func(*cluster.Env, context.Context) (string, error)
 }
 
 // RunOnClusters does the job of [Run] for the tables of several clusters: the one of env, and those of o.Also. It builds the HFiles once, on local
@@ -88,14 +88,14 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 	}
 	ctx, end := st.Work(ctx)
 	defer end(&err)
-	j := &clustersRun{destinations: all, idOf: idOf, run: run{env: env, spec: s, options: o, job: st, started: start, local: filepath.Join(st.Dir, builtDir),
+	j := &clustersRun{destinations: all, idOf: (*cluster.Env).ClusterID, run: run{env: env, spec: s, options: o, job: st, started: start, local: filepath.Join(st.Dir, builtDir),
 		result: &result.Result{Schema: 1, Table: table.String(), Job: st.Dir, JobFile: o.JobFile}}}
 	defer func() { j.result.Elapsed = cmp.Or(j.result.Elapsed, time.Since(start)) }()
 	if err := j.options.keepRejects(st.Dir); err != nil {
 		return j.result, err
 	}
 	if o.State.Restart {
-		first := &clustersRun{destinations: all, idOf: idOf, run: run{env: env, spec: s, options: o, job: st, local: j.local}}
+		first := &clustersRun{destinations: all, idOf: (*cluster.Env).ClusterID, run: run{env: env, spec: s, options: o, job: st, local: j.local}}
 		err := first.rehearse(ctx, first.look)
 		if first.cluster != nil {
 			first.cluster.Close()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"bulkload/internal/base/workers"
-	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
@@ -24,7 +23,7 @@ func (j *clustersRun) recorded(ctx context.Context) (has []bool, errs []error) {
 		if has[i] = known; id == "" { // nothing was loaded there, or an earlier version has left no id
 			return nil
 		}
-		now, err := j.idOf(ctx, d.env)
+		now, err := j.idOf(d.env, ctx)
 		if has[i] = err != nil || now == id; has[i] {
 			errs[i] = err
 		} else if j.job.Finished {
@@ -34,17 +33,6 @@ func (j *clustersRun) recorded(ctx context.Context) (has []bool, errs []error) {
 		return nil
 	})
 	return has, errs
-}
-
-// idOf asks a cluster for its id.
-func idOf(ctx context.Context, env *cluster.Env) (string, error) {
-	c, err := env.Dial(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer c.Close()
-	id, err := c.ID(ctx)
-	return id, cluster.Failure(err)
 }
 
 // loadedCluster returns the id of the cluster that has received files: that of the record, else that in the journals of its loads.

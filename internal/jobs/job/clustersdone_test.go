@@ -103,7 +103,7 @@ func TestRecordedClusters(t *testing.T) {
 		"nothing was loaded":            {&result.Cluster{}, "", true, nil, false},
 		"earlier version, load cleaned": {&result.Cluster{Jobs: []string{state + "/gone"}}, "two", true, nil, false},
 	} {
-		j := &clustersRun{destinations: []destination{{}, {conf: "/etc/b"}}, idOf: func(context.Context, *cluster.Env) (string, error) {
+		j := &clustersRun{destinations: []destination{{}, {conf: "/etc/b"}}, idOf: func(*cluster.Env, context.Context) (string, error) {
 			if c.now == "" {
 				return "", down
 			}

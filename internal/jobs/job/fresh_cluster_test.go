@@ -87,7 +87,7 @@ func (l *freshLab) remove(name loader.TableName) {
 
 func (l *freshLab) drop() (*result.Dropped, error) {
 	l.Helper()
-	dir, err := fresh.FindJob(l.state, l.old, l.new)
+	dir, err := fresh.FindJob(l.state, l.old, l.new, func() (string, error) { return l.env.ClusterID(l.Context()) })
 	if err != nil {
 		l.Fatal(err)
 	}
