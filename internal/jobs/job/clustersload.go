@@ -149,6 +149,7 @@ func (j *clustersRun) loadInto(ctx context.Context, d destination, e progress.Ev
 	o.State.Restart, o.Splits, o.Events = false, nil, e // the files are new, so are their loads; the tables exist
 	for i, t := range j.spec.Targets() {
 		if len(j.manifests[i].Files) == 0 && !j.spec.Replace {
+			r.Tables = append(r.Tables, result.Table{Table: t.Table, Index: t.Index})
 			continue // no rows
 		}
 		one, err := LoadDir(ctx, d.env, t.Table, filepath.Join(j.local, t.Dir), o)

@@ -10,6 +10,8 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
@@ -35,6 +37,22 @@ func TestAlsoByLink(t *testing.T) {
 		want := []string{target, target, volume, filepath.Join(volume, "dr"), filepath.Join(volume, "..data"), filepath.Join(dir, "absent")}
 		if got, err := absolute(given); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q, %v, want %q", got, err, want)
+		}
+	}
+}
+
+// TestTablesWithoutRows checks that the result of a cluster has a table without rows in its place: figures of the next one are not this one's.
+func TestTablesWithoutRows(t *testing.T) {
+	t.Parallel()
+	s := jobtest.Spec(t, "check")
+	s.Key, s.Tables = "id", []spec.TableSpec{{Table: "u", Key: "id"}, {Index: "by_date", Table: "v", Key: `create_date + "|" + id`}}
+	j := &clustersRun{manifests: []*manifest.Manifest{{}, {}, {}}}
+	j.spec = jobtest.Resolve(t, s)
+	r, err := j.loadInto(t.Context(), destination{env: jobtest.Env(t)}, progress.Events{})
+	testcheck.Must(t, err)
+	for i, target := range j.spec.Targets() {
+		if len(r.Tables) != 3 || r.Tables[i].Table != target.Table || r.Tables[i].Index != target.Index {
+			t.Errorf("%+v, want %s as number %d", r.Tables, target.Table, i)
 		}
 	}
 }
