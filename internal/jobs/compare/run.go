@@ -99,7 +99,7 @@ func Run(ctx context.Context, request Request, o Options) (*result.Comparison, e
 }
 
 // compare runs one comparison as a job, and the repair that follows it; done are the previous repairs. fixed is nil without a repair.
-func (r Request) compare(ctx context.Context, c *loader.Cluster, o Options, done []round) (_ *result.Comparison, fixed *round, err error) {
+func (r Request) compare(ctx context.Context, c *loader.Cluster, o Options, done []round) (found *result.Comparison, fixed *round, err error) {
 	id, err := r.identity("compare", o.State.JobID)
 	if err == nil {
 		id, err = id.OnCluster(ctx, c)
@@ -112,7 +112,11 @@ func (r Request) compare(ctx context.Context, c *loader.Cluster, o Options, done
 		return nil, nil, err
 	}
 	ctx, end := st.Work(ctx)
-	defer func() { end(&err) }()
+	defer func() {
+		if end(&err); found != nil {
+			found.Job = st.Dir // none, if nothing was done
+		}
+	}()
 	if o.State.Restart || st.Finished { // tables change: earlier results are discarded
 		if err := st.Restart(ctx, r.A.Env); err != nil {
 			return nil, nil, err

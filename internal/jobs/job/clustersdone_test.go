@@ -35,16 +35,23 @@ func clusterConf(t *testing.T, address string) string {
 	return dir
 }
 
+// downEnv returns an environment whose ZooKeeper does not answer.
+func downEnv(t *testing.T) *cluster.Env {
+	t.Helper()
+	dir := clusterConf(t, testcheck.ClosedAddress(t))
+	conf, err := hdfsio.LoadConf(func(name string) (string, bool) { return dir, strings.HasSuffix(name, "_CONF_DIR") })
+	testcheck.Must(t, err)
+	env := &cluster.Env{Conf: conf, Log: slog.New(slog.DiscardHandler)}
+	t.Cleanup(func() { testcheck.Must(t, env.Close()) })
+	return env
+}
+
 // TestClustersDone checks that a job of several clusters counts as done only for the clusters that it has loaded, and only with the settings with which
 // it was done: the command's own configuration may lead to another cluster by now.
 func TestClustersDone(t *testing.T) {
 	t.Parallel()
-	conf := clusterConf(t, testcheck.ClosedAddress(t))
+	env := downEnv(t)
 	o := RunOptions{Also: []string{clusterConf(t, testcheck.ClosedAddress(t))}, State: checkpoint.Options{Dir: t.TempDir()}}
-	c, err := hdfsio.LoadConf(func(name string) (string, bool) { return conf, strings.HasSuffix(name, "_CONF_DIR") })
-	testcheck.Must(t, err)
-	env := &cluster.Env{Conf: c, Log: slog.New(slog.DiscardHandler)}
-	defer env.Close()
 	given := jobtest.Spec(t, "check")
 	given.Inputs = []string{jobtest.Export(t, "check.dump")}
 	s := jobtest.Resolve(t, given)
@@ -75,6 +82,22 @@ func TestClustersDone(t *testing.T) {
 		if err == nil || fail.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, %+v, want %q", name, err, r, c.want)
 		}
+	}
+}
+
+// TestClustersNotReached checks that the result of a job that has done nothing names no directory of a job.
+func TestClustersNotReached(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	env := downEnv(t)
+	s := jobtest.Spec(t, "check")
+	s.Inputs = []string{jobtest.Export(t, "check.dump")}
+	r, err := RunOnClusters(t.Context(), env, jobtest.Resolve(t, s), RunOptions{Also: []string{clusterConf(t, testcheck.ClosedAddress(t))}, State: checkpoint.Options{Dir: state}})
+	if fail.KindOf(err) != fail.Load || r == nil || r.Job != "" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if list, err := os.ReadDir(state); err != nil || len(list) > 0 {
+		t.Errorf("left are %v, %v", list, err)
 	}
 }
 

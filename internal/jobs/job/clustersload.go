@@ -155,7 +155,9 @@ func (j *clustersRun) loadInto(ctx context.Context, d destination, e progress.Ev
 		one, err := LoadDir(ctx, d.env, t.Table, filepath.Join(j.local, t.Dir), o)
 		if one != nil {
 			table := result.Table{Table: one.Table, Index: t.Index, Regions: one.Regions, LoadTime: one.LoadTime, Verify: one.Verify, VerifyTime: one.VerifyTime}
-			r.Tables, r.Jobs = append(r.Tables, table), append(r.Jobs, one.Job)
+			if r.Tables = append(r.Tables, table); one.Job != "" {
+				r.Jobs = append(r.Jobs, one.Job)
+			}
 			if one.Replace != nil {
 				r.Replace = one.Replace
 			}

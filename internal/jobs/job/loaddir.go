@@ -44,7 +44,7 @@ type dirLoad struct {
 // state directory the same call resumes after a crash. After a success it does
 // nothing unless there are new files in the directory. With Replace it also takes
 // the steps of a replacing run.
-func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOptions) (_ *result.Result, err error) {
+func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOptions) (r *result.Result, err error) {
 	d := &dirLoad{run: run{env: env, options: o.RunOptions, started: time.Now()}, options: o, given: dir}
 	name, err := d.target(table)
 	if err != nil {
@@ -76,7 +76,11 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 		return nil, err
 	}
 	ctx, end := d.job.Work(ctx)
-	defer end(&err)
+	defer func() {
+		if end(&err); r != nil {
+			r.Job = d.job.Dir // none, if nothing was done
+		}
+	}()
 	defer func() { d.job.GiveBackTables(ctx, d.cluster, o.Events) }()
 	d.result.Job = d.job.Dir
 	if !d.job.Finished || o.State.Restart {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"time"
 
@@ -266,7 +267,10 @@ func (p *parts) setResult(i int, status result.PartStatus, r *result.Result) {
 func (p *parts) failed(ctx context.Context, i int, r *result.Result, err error, took time.Duration) {
 	part := &p.result.Parts[i]
 	if p.cluster != "" {
-		part.Job, _ = p.stateDir(i)
+		dir, _ := p.stateDir(i)
+		if _, err := os.Stat(dir); err == nil { // else nothing was done
+			part.Job = dir
+		}
 	}
 	part.Status, part.Error, part.Elapsed = result.PartFailed, err.Error(), took
 	part.Records, part.Rejected, part.Filtered = p.counted.Read, p.counted.Rejected, p.counted.Filtered

@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/model/result"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/source"
 )
 
 // TestPartsOfNothing checks that an allowed empty input has no directory that fails, and none that was done before.
@@ -65,6 +66,24 @@ func TestTotals(t *testing.T) {
 		if all := p.result.Manifest.Digest.Rows; all != c.all || own != c.own || p.result.Tables[0].Manifest.Digest.Rows != c.all {
 			t.Errorf("%v: %d rows, and of this run: %s", c.parts, all, own)
 		}
+	}
+}
+
+// TestFailedPart checks that a directory at which a run ended names its job, unless that was refused before it did anything.
+func TestFailedPart(t *testing.T) {
+	s := jobtest.Spec(t, "check")
+	s.Inputs = []string{t.TempDir()}
+	p := newParts(jobtest.Env(t), jobtest.Resolve(t, s), RunOptions{State: checkpoint.Options{Dir: t.TempDir()}}, []source.Directory{{Path: s.Inputs[0]}})
+	p.cluster = "c"
+	part := &p.result.Parts[0]
+	if p.failed(t.Context(), 0, nil, os.ErrInvalid, 0); part.Job != "" || part.Status != result.PartFailed {
+		t.Errorf("refused: %+v", part)
+	}
+	dir, err := p.stateDir(0)
+	testcheck.Must(t, err)
+	testcheck.Must(t, os.Mkdir(dir, 0o700))
+	if p.failed(t.Context(), 0, nil, os.ErrInvalid, 0); part.Job != dir {
+		t.Errorf("begun: %+v, want %s", part, dir)
 	}
 }
 
