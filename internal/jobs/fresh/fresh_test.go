@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/model/result"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 )
@@ -211,6 +212,35 @@ func TestFindJob(t *testing.T) {
 	}
 	if _, err := FindJob(filepath.Join(newer, "journal.jsonl"), name(t, "t"), name(t, "t2"), on("c")); fail.KindOf(err) != fail.Config || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file: %v", err)
+	}
+}
+
+// TestKeptSplits checks that a warning names a table of an earlier attempt that has other split points than are requested.
+func TestKeptSplits(t *testing.T) {
+	points := func(keys ...string) (rows [][]byte) {
+		for _, key := range keys {
+			rows = append(rows, []byte(key))
+		}
+		return rows
+	}
+	for _, c := range []struct {
+		was, now [][]byte
+		warns    bool
+	}{
+		{nil, nil, false},
+		{points("3", "6"), points("3", "6"), false},
+		{points("3", "6"), points("3", "7"), true},
+		{points("3", "6"), nil, true},
+		{nil, points("3"), true},
+	} {
+		var warned []any
+		m := &maker{Request: Request{New: name(t, "t2"), Events: progress.Events{OnWarn: func(_ string, kv ...any) { warned = kv }}},
+			job: &checkpoint.Job{History: checkpoint.History{Fresh: &checkpoint.FreshRecord{Splits: rowkey.Keys(c.was)}}}}
+		m.warnOfSplits(c.now)
+		want := []any{"table", "t2", "regions", len(c.was) + 1, "requested", len(c.now) + 1}
+		if c.warns != (warned != nil) || c.warns && !slices.Equal(warned, want) {
+			t.Errorf("%q, now %q: %v", c.was, c.now, warned)
+		}
 	}
 }
 

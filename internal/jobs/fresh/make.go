@@ -1,6 +1,7 @@
 package fresh
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -53,7 +54,10 @@ func Make(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoi
 	case was != nil && was.Made != nil && !exists:
 		return fail.Errorf(fail.Check, "table %s, which this job made to replace table %s, is gone (%s makes it again)", r.New, r.Old, setting.Restart)
 	case was != nil && was.Made != nil:
-		return m.checkSame(ctx, was.Made)
+		if err := m.checkSame(ctx, was.Made); err != nil {
+			return err
+		}
+		return m.keepsSplits(ctx)
 	case exists:
 		return m.adopt(ctx)
 	}
@@ -112,11 +116,9 @@ func (m *maker) create(ctx context.Context) error {
 	if err != nil {
 		return cluster.Failure(err)
 	}
-	splits := like.SplitKeys
-	if m.Splits != nil {
-		if splits, err = m.Splits(ctx, len(like.SplitKeys)+1); err != nil {
-			return err
-		}
+	splits, err := m.splitsNow(ctx, like)
+	if err != nil {
+		return err
 	}
 	checkpoint.WarnOfQuiet(m.Events, m.New.String(), m.Old.String(), checkpoint.Wake(like.Attributes, like.Attributes))
 	before := m.job.Fresh
@@ -137,6 +139,39 @@ func (m *maker) create(ctx context.Context) error {
 		return cluster.Failure(err)
 	}
 	return m.recordMade(ctx)
+}
+
+// splitsNow returns the split points that are requested now, for a table like the old one.
+func (m *maker) splitsNow(ctx context.Context, like *table.Template) ([][]byte, error) {
+	if m.Splits == nil {
+		return like.SplitKeys, nil
+	}
+	return m.Splits(ctx, len(like.SplitKeys)+1)
+}
+
+// keepsSplits warns, before the job is planned, if the table of an earlier attempt has other split points than are requested now. The table is kept,
+// since its owner may have given it grants. Split points that cannot be found are not compared: the table does not need them.
+func (m *maker) keepsSplits(ctx context.Context) error {
+	if m.job.Plan != nil {
+		return nil
+	}
+	like, err := table.Of(ctx, m.cluster, m.Old)
+	if errors.Is(err, loader.ErrTableNotFound) {
+		return nil
+	}
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	if splits, err := m.splitsNow(ctx, like); err == nil {
+		m.warnOfSplits(splits)
+	}
+	return ctx.Err()
+}
+
+func (m *maker) warnOfSplits(now [][]byte) {
+	if was := rowkey.Rows(m.job.Fresh.Splits); !slices.EqualFunc(was, now, bytes.Equal) {
+		m.Events.Warn("the table of an earlier attempt keeps its split points: drop it and start the job over to have others", "table", m.New.String(), "regions", len(was)+1, "requested", len(now)+1)
+	}
 }
 
 // begin records the name of the new table, and the identity of the old one.
@@ -166,7 +201,10 @@ func (m *maker) adopt(ctx context.Context) error {
 	if !vacant {
 		return m.foreign()
 	}
-	return m.recordMade(ctx)
+	if err := m.recordMade(ctx); err != nil {
+		return err
+	}
+	return m.keepsSplits(ctx)
 }
 
 // recordMade records that the table exists.

@@ -126,6 +126,14 @@ func TestMakeOnce(t *testing.T) {
 	l.do("disable", l.new.String()) // unchanged, except for its state
 	l.do("enable", l.new.String())
 	testcheck.Must(t, l.make())
+	warned := 0
+	other := l.request()
+	other.Splits = func(context.Context, int) ([][]byte, error) { return [][]byte{{'5'}}, nil }
+	other.Events.OnWarn = func(string, ...any) { warned++ }
+	testcheck.Must(t, Make(t.Context(), l.env, l.cluster, l.st, other))
+	if warned != 1 {
+		t.Errorf("%d warnings of other split points", warned)
+	}
 	l.do("truncate", l.new.String())
 	l.is(l.make(), "may not be the one that this job made: it was recreated, emptied")
 	l.do("drop", l.new.String())
