@@ -24,7 +24,6 @@ func FindJob(state string, old, fresh loader.TableName, here func() (string, err
 	if err != nil {
 		return "", err
 	}
-	where := ""
 	var found []*checkpoint.State
 	for _, s := range jobs {
 		if s.Fresh != nil && s.Fresh.From == old.String() && s.Table == fresh.String() {
@@ -36,12 +35,11 @@ func FindJob(state string, old, fresh loader.TableName, here func() (string, err
 		if err != nil {
 			return "", err
 		}
-		where = " on this cluster"
 		found = slices.DeleteFunc(found, func(s *checkpoint.State) bool { return s.Fresh.Cluster != "" && s.Fresh.Cluster != id })
 	}
 	// If a name was reused, the newest job counts: older ones made tables that no longer exist, which Drop would see.
 	if len(found) == 0 {
-		return "", fail.Errorf(fail.Input, "no job with state here made table %s to replace table %s%s (bulkload status lists the jobs; %s names another directory)", fresh, old, where, setting.State)
+		return "", fail.Errorf(fail.Input, "no job with state here made table %s to replace table %s on this cluster (bulkload status lists the jobs; %s names another directory)", fresh, old, setting.State)
 	}
 	return found[0].Dir, nil
 }

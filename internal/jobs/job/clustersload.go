@@ -69,7 +69,8 @@ func (j *clustersRun) loadAll(ctx context.Context) error {
 	for i, d := range j.destinations {
 		switch r := &j.result.Clusters[i]; {
 		case errs[i] != nil:
-			*r = result.Cluster{Conf: d.conf, Status: statusOf(ctx, errs[i]), Error: errs[i].Error()}
+			*r = j.job.Clusters[d.conf]
+			r.Status, r.Error = statusOf(ctx, errs[i]), errs[i].Error()
 		case has[i]:
 			*r = j.job.Clusters[d.conf]
 			r.Status = result.PartAlready
