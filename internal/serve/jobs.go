@@ -37,7 +37,7 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) error {
 		Jobs []Job `json:"jobs"`
 	}{}
 	for _, res := range note(r).caller.jobs.list {
-		j := Job{Name: res.name, Query: res.columns, Key: res.job.Key(), Columns: []JobColumn{}, OtherColumns: res.shape.Open}
+		j := Job{Name: res.name, Query: res.columns, Key: res.job.Key(), Columns: []JobColumn{}, OtherColumns: res.shape.Open()}
 		for _, c := range res.shape.Columns {
 			j.Columns = append(j.Columns, JobColumn{c.Name, c.Form.Type, c.Form.Format})
 		}

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http/httptest"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/loader"
 
 	"pgregory.net/rapid"
 )
@@ -252,5 +254,25 @@ func TestProblemsDocumented(t *testing.T) {
 		if !found {
 			t.Errorf("docs/reading.md has no %s with %q", k.name, status)
 		}
+	}
+}
+
+// TestOtherFamiliesAreNotServed checks that no request has cells of a family that the job file does not have, though it says nothing about the columns.
+func TestOtherFamiliesAreNotServed(t *testing.T) {
+	s := open(t, Options{}, map[string]string{"o": "table: t\nkey: user\ncells: [{rest: true}]\n"})
+	s.fake.put(t, "user", 1, "user", "AB")
+	s.fake.rows[0].Cells = append(s.fake.rows[0].Cells, loader.Cell{Family: []byte("secret"), Qualifier: []byte("ssn"), Value: []byte("123")})
+	for _, column := range []string{"secret:ssn", "nofamily:x", ":ssn", "user,secret:ssn"} {
+		for _, path := range []string{"/v1/o/rows?user=AB&columns=", "/v1/o/scan?columns="} {
+			s.get(path+column).refuses(t, path+column, badColumn)
+		}
+		names, _ := json.Marshal(strings.Split(column, ","))
+		s.post("/v1/o/rows:batch", `{"keys":[{"user":"AB"}],"columns":`+string(names)+`}`).refuses(t, "a batch of "+column, badColumn)
+	}
+	if r := s.get("/v1/o/rows?user=AB&columns=any,user"); r.status != 200 || !strings.Contains(r.body, `{"any":null,"user":"AB"}`) {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	if _, err := s.resources().byName["o"].only([]string{"user", "secret:ssn"}); err == nil {
+		t.Error("a client may be granted a column of another family")
 	}
 }

@@ -48,8 +48,8 @@ func TestShape(t *testing.T) {
 		{"qualifiers that are values", spec.Spec{Columns: []string{"a", "b"}, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "a", QualifierFrom: "b"}}}}, "", true},
 		{"no rest", spec.Spec{Columns: []string{"a", "b"}, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Columns: []string{"b"}, Type: "int"}}}}, "b", false},
 	} {
-		if s := New(c.spec); names(s) != c.want || s.Open != c.open {
-			t.Errorf("%s: %q, open %t, want %q", c.name, names(s), s.Open, c.want)
+		if s := New(c.spec); names(s) != c.want || s.Open() != c.open {
+			t.Errorf("%s: %q, open %t, want %q", c.name, names(s), s.Open(), c.want)
 		}
 	}
 }
@@ -69,8 +69,36 @@ func TestSelect(t *testing.T) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
-	if s, err := New(spec.Spec{}).Select([]string{"any"}, query.SplitColumn); err != nil || names(s) != "any" {
-		t.Errorf("an open shape: %v", err)
+}
+
+// TestSelectOfOpenShapes checks that columns that a job does not name can be selected only in the families that have such cells by the job file: other
+// families of its table are not the job's.
+func TestSelectOfOpenShapes(t *testing.T) {
+	values := spec.Mapping{Cells: []spec.CellSpec{{Column: "a"}, {Column: "b", Family: "g", QualifierFrom: "c"}}}
+	for name, c := range map[string]struct {
+		spec spec.Spec
+		yes  []string
+		no   []string
+	}{
+		"a rest": {spec.Spec{Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "b", Family: "g"}, {Rest: true}}}},
+			[]string{"any", "f:any", "g:b", "f:x:y"}, []string{"other:any", ":any", "g:any", "g:", "other:"}},
+		"a rest of another family":     {spec.Spec{Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "b"}, {Rest: true, Family: "g"}}}}, []string{"b", "g:any"}, []string{"any", "other:any", ":any"}},
+		"qualifiers that are values":   {spec.Spec{Columns: []string{"a", "b", "c"}, Mapping: values}, []string{"a", "g:any"}, []string{"any", "other:any"}},
+		"a header's columns":           {spec.Spec{Family: "own"}, []string{"any", "own:any"}, []string{"f:any"}},
+		"a rest of columns with names": {spec.Spec{Columns: []string{"a"}}, []string{"a"}, []string{"any", "other:a"}},
+	} {
+		s := New(c.spec)
+		for _, column := range c.yes {
+			if selected, err := s.Select([]string{column}, query.SplitColumn); err != nil || len(selected.Columns) != 1 {
+				t.Errorf("%s: %s: %v", name, column, err)
+			}
+		}
+		for _, column := range c.no {
+			_, err := s.Select([]string{column}, query.SplitColumn)
+			if _, ok := errors.AsType[*ColumnError](err); !ok {
+				t.Errorf("%s: %s: %v", name, column, err)
+			}
+		}
 	}
 }
 

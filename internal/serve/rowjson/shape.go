@@ -20,10 +20,8 @@ type Column struct {
 type Shape struct {
 	// Columns are the first members, in this order, null where a row has no such cell.
 	Columns []Column
-	// Open means that rows may have cells that the job does not name: cells of a mapping's rest, or cells whose
-	// qualifiers are values.
-	Open bool
 
+	open   []string // families that have cells that the job does not name: see Open
 	family string
 	only   bool // only the Columns
 	labels [][]byte
@@ -47,7 +45,7 @@ func New(s spec.Spec) *Shape {
 		names := c.ColumnNames()
 		switch {
 		case c.QualifierFrom != "":
-			shape.Open = true
+			shape.open = append(shape.open, cmp.Or(c.Family, shape.family))
 			continue
 		case c.Rest:
 			names = nil
@@ -56,7 +54,9 @@ func New(s spec.Spec) *Shape {
 					names = append(names, column)
 				}
 			}
-			shape.Open = shape.Open || len(s.Columns) == 0
+			if len(s.Columns) == 0 {
+				shape.open = append(shape.open, cmp.Or(c.Family, shape.family))
+			}
 		case c.Qualifier != "":
 			names = []string{c.Qualifier}
 		}
@@ -80,6 +80,10 @@ func Name(own, family, qualifier string) string {
 	return family + ":" + qualifier
 }
 
+// Open reports whether rows may have cells that the job does not name: cells of a mapping's rest, or cells whose qualifiers
+// are values.
+func (s *Shape) Open() bool { return len(s.open) > 0 }
+
 // Has reports whether a name is that of one of the Columns.
 func (s *Shape) Has(name string) bool {
 	return slices.ContainsFunc(s.Columns, func(c Column) bool { return c.Name == name })
@@ -98,8 +102,8 @@ func (e *ColumnError) Error() string {
 	return fmt.Sprintf("no column %q", e.Column)
 }
 
-// Select returns the shape of only these columns, in this order. An open shape allows any column. Otherwise a
-// *[ColumnError] names a column that does not exist.
+// Select returns the shape of only these columns, in this order. In a family that has cells that the job does not
+// name, any column is allowed. A *[ColumnError] names a column that does not exist.
 func (s *Shape) Select(names []string, split func(name, family string) (string, string)) (*Shape, error) {
 	selected := &Shape{family: s.family, only: true}
 	for _, name := range names {
@@ -107,7 +111,7 @@ func (s *Shape) Select(names []string, split func(name, family string) (string, 
 		col := Column{Name: Name(s.family, family, qualifier), Family: family, Qualifier: qualifier, Form: celltype.Type{}.JSON()}
 		if i, ok := s.at[family][qualifier]; ok {
 			col = s.Columns[i]
-		} else if !s.Open || qualifier == "" {
+		} else if !slices.Contains(s.open, family) || qualifier == "" {
 			return nil, &ColumnError{Column: name}
 		}
 		if slices.ContainsFunc(selected.Columns, func(c Column) bool { return c.Name == col.Name }) {
