@@ -117,6 +117,38 @@ func TestIndexPagesWithoutMemory(t *testing.T) {
 	}
 }
 
+// TestSaltsOfAnIndexChange checks that the salts of an index are compared again when its regions have changed, as those of the job's table are.
+func TestSaltsOfAnIndexChange(t *testing.T) {
+	const key = "salt(day) + " + dayKey
+	s := open(t, Options{}, map[string]string{"check": "table: check\nkey: " + checkKey + "\nquery: [check_id]\ncolumns: [id, check_id, day]\ntables:\n- index: by_day\n  table: by_day\n" +
+		"  key: >-\n    " + key + "\n  query: [day]\n  covers: [day]\n"})
+	write := func(salts int) {
+		s.fake.rows = nil
+		s.fake.put(t, checkKey, 10, "id", "0000", "check_id", "A")
+		for _, day := range []string{"17", "18", "19"} {
+			s.fake.put(t, key, salts, "id", "0000", "day", day, spec.RowCell, "gone")
+		}
+	}
+	check := s.resources().byName["check"]
+	write(10)
+	if r := s.get("/v1/check/rows?by=by_day&day=17"); r.status != 200 {
+		t.Fatal(r.body)
+	}
+	write(7)
+	s.fake.salted(10, 2)
+	s.probe(t.Context(), check)
+	for range 2 {
+		s.get("/v1/check/rows?by=by_day&day=17").refuses(t, "entries with other salts", tableUnfit)
+	}
+	if r := s.get("/v1/check/rows?check_id=A"); r.ids() != "0000" {
+		t.Errorf("the job's table: %s", r.body)
+	}
+	write(10)
+	if r := s.get("/v1/check/rows?by=by_day&day=17"); r.status != 200 {
+		t.Errorf("entries with the right salts: %s", r.body)
+	}
+}
+
 // TestIndexRequestsThatAreRefused checks the problems of invalid requests.
 func TestIndexRequestsThatAreRefused(t *testing.T) {
 	s := indexed(t, Options{}, 3)

@@ -121,6 +121,30 @@ func TestSaltsChange(t *testing.T) {
 	s.get("/v1/check/rows?check_id=A").refuses(t, "a table that shows no modulus", tableUnfit)
 }
 
+// TestSaltsStayUnfit checks that rows that a probe has found under other salts are refused until a check finds them right, also when the probes after
+// that one do not get through: an empty list would be wrong.
+func TestSaltsStayUnfit(t *testing.T) {
+	s := checks(t, Options{}, 1)
+	check := s.resources().byName["check"]
+	s.probe(t.Context(), check)
+	if r := s.get("/v1/check/rows?check_id=A"); r.ids() != "0000" {
+		t.Fatal(r.body)
+	}
+	s.fake.rows = nil
+	for _, id := range []string{"A", "B", "C"} {
+		s.fake.put(t, checkKey, 7, "id", "0000", "check_id", id)
+	}
+	s.fake.salted(10, 2)
+	s.probe(t.Context(), check)
+	s.get("/v1/check/rows?check_id=A").refuses(t, "rows with other salts", tableUnfit)
+	s.fake.err = remote("CallQueueTooBigException")
+	s.probe(t.Context(), check)
+	s.fake.err = nil
+	for _, id := range []string{"A", "B", "C"} {
+		s.get("/v1/check/rows?check_id="+id).refuses(t, "after a probe that failed", tableUnfit)
+	}
+}
+
 // TestDeadline checks that a slow request gets a 504 at the deadline, and that its scan ends.
 func TestDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"bulkload/internal/serve/query"
@@ -17,16 +18,26 @@ type fit struct {
 	flight  singleflight.Group
 }
 
-// recheck repeats the check when the list of regions was read again. Requests do not wait for that.
-func (f *fit) recheck(ctx context.Context, c query.Cluster, r *resource) error {
-	regions, err := c.KnownRegions(ctx, r.table.Name())
+// salted is a table, or an index, whose salts can be compared.
+type salted interface {
+	Name() loader.TableName
+	CheckSalts(ctx context.Context) error
+}
+
+// recheck repeats the check when the list of regions was read again. Requests do not wait for that, but if it finds other salts, they
+// wait for a check that does not.
+func (f *fit) recheck(ctx context.Context, c query.Cluster, t salted) error {
+	regions, err := c.KnownRegions(ctx, t.Name())
 	if err != nil {
 		return err
 	}
 	if f.checked.Load() && f.regions.Load() == &regions[0] {
 		return nil
 	}
-	if err := r.table.CheckSalts(ctx); err != nil {
+	if err := t.CheckSalts(ctx); err != nil {
+		if errors.Is(err, query.ErrSaltsUnfit) {
+			f.checked.Store(false)
+		}
 		return err
 	}
 	f.regions.Store(&regions[0])
@@ -35,7 +46,7 @@ func (f *fit) recheck(ctx context.Context, c query.Cluster, r *resource) error {
 }
 
 // check compares the salts once. Concurrent callers share the check.
-func (f *fit) check(ctx context.Context, t interface{ CheckSalts(context.Context) error }) error {
+func (f *fit) check(ctx context.Context, t salted) error {
 	if f.checked.Load() {
 		return nil
 	}

@@ -77,7 +77,12 @@ func (s *Server) probe(ctx context.Context, r *resource) {
 		_, err = r.table.Read(read, query.Query{Raw: true, Limit: 1, Memory: spec.Size(s.limits.ScanMemory), Stored: true}, func(loader.Row) error { return nil })
 	}
 	if err == nil {
-		err = r.fit.recheck(read, s.held, r)
+		err = r.fit.recheck(read, s.held, r.table)
+	}
+	for _, x := range r.indexes {
+		if x.fit.checked.Load() {
+			_ = x.fit.recheck(read, s.held, x.rows) // requests by the index get the error
+		}
 	}
 	if ctx.Err() != nil {
 		return

@@ -95,6 +95,9 @@ func (x *Index) Columns() []string {
 // Needs returns all columns that an entry is made of or found by. Page tokens contain their values.
 func (x *Index) Needs() []string { return slices.Clone(x.columns) }
 
+// Name returns the name of the index's table.
+func (x *Index) Name() loader.TableName { return x.index.name }
+
 // CheckSalts is [Table.CheckSalts] of the index.
 func (x *Index) CheckSalts(ctx context.Context) error { return x.index.CheckSalts(ctx) }
 
