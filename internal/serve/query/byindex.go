@@ -126,10 +126,10 @@ func (x *Index) read(ctx context.Context, q Query, start time.Time, fn func(load
 	all := &ReadStats{}
 	narrow, left := q, q.Limit
 	narrow.Columns, narrow.Stored, narrow.Borrowed = nil, true, false
-	for {
+	for most := int64(1); ; {
 		narrow.Limit = entriesAtATime
 		if q.Limit > 0 {
-			narrow.Limit = min(narrow.Limit, left)
+			narrow.Limit = min(narrow.Limit, max(left, most))
 		}
 		e.keys, e.rows = e.keys[:0], e.rows[:0]
 		st, err := x.index.read(ctx, narrow, start, e.add)
@@ -141,9 +141,10 @@ func (x *Index) read(ctx context.Context, q Query, start time.Time, fn func(load
 		if err != nil && all.Rows > 0 {
 			all.Next = narrow.Page // none of these entries is passed
 		}
+		before := all.Rows
 		if err == nil {
 			var passed int
-			passed, err = e.give(ctx, q, func(row loader.Row) error {
+			passed, err = e.give(ctx, q, left, func(row loader.Row) error {
 				row.Cells = slices.DeleteFunc(row.Cells, data.dropped)
 				if !q.Stored {
 					revert(x.data.reverters, row)
@@ -154,12 +155,12 @@ func (x *Index) read(ctx context.Context, q Query, start time.Time, fn func(load
 				}
 				return err
 			})
-			if err != nil && all.Rows > 0 {
+			if passed < len(e.keys) && all.Rows > 0 {
 				next, broken := x.after(ctx, narrow, passed, start)
 				if broken != nil {
 					return all, broken
 				}
-				all.Next = next
+				st.Next, all.Next = next, next
 			}
 		}
 		all.Scan = time.Since(start) - all.Dial
@@ -171,6 +172,9 @@ func (x *Index) read(ctx context.Context, q Query, start time.Time, fn func(load
 		if st.Next == "" || q.Limit > 0 && left <= 0 {
 			all.Next = st.Next
 			return all, nil
+		}
+		if most = 1; all.Rows == before {
+			most = 2 * narrow.Limit // many entries in sequence may be stale
 		}
 	}
 }
@@ -228,9 +232,9 @@ func (e *entries) add(r loader.Row) error {
 	return fail.Errorf(fail.Check, "table %s has a row without the cell %s: it is not an index that bulkload has written", e.index.name, spec.RowCell)
 }
 
-// give reads the rows of the entries, and passes on the rows that still match their entries. It returns the number of entries,
-// from the first one on, whose rows were passed on or skipped.
-func (e *entries) give(ctx context.Context, q Query, fn func(loader.Row) error) (int, error) {
+// give reads the rows of the entries, and passes on the rows that still match their entries, the first most of them, or all if most is not above 0. It
+// returns the number of entries, from the first one on, whose rows were passed on or skipped.
+func (e *entries) give(ctx context.Context, q Query, most int64, fn func(loader.Row) error) (int, error) {
 	known := make(map[string][]byte, len(e.columns))
 	memory := int64(q.withDefaults().Memory)
 	for from := 0; from < len(e.rows); {
@@ -252,6 +256,9 @@ func (e *entries) give(ctx context.Context, q Query, fn func(loader.Row) error) 
 			}
 			if err := fn(row); err != nil {
 				return from + i, err
+			}
+			if most--; most == 0 {
+				return from + i + 1, nil
 			}
 		}
 		if from += len(rows); broken != nil {

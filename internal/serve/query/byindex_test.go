@@ -201,6 +201,42 @@ func TestPagesThatEndWithoutMemory(t *testing.T) {
 	}
 }
 
+// TestManyStaleEntries checks that a small page after many stale entries takes few reads of the index, and that its token continues after its last row.
+func TestManyStaleEntries(t *testing.T) {
+	const stale, rows = 3*entriesAtATime + 40, 7
+	for limit := range 4 {
+		x := byDay(t, stale+rows)
+		f := x.cluster.(fakeTables)
+		f["t"].rows = slices.DeleteFunc(f["t"].rows, func(r loader.Row) bool { return string(r.Key) < fmt.Sprintf("%04d", stale) })
+		for i := range 5 { // between the rows that are there
+			f.put("x", fmt.Sprintf("1|%04d-", stale+i), spec.RowCell, "gone")
+		}
+		var got []string
+		q := Query{Values: []string{"1"}, Limit: int64(limit)}
+		for pages := 0; ; pages++ {
+			before, first := f["x"].scans.Load(), len(got)
+			st, err := x.Read(t.Context(), q, func(row loader.Row) error {
+				got = append(got, string(row.Key))
+				return nil
+			})
+			testcheck.Must(t, err)
+			if n := f["x"].scans.Load() - before; n > 16 || limit > 0 && len(got)-first > limit || pages > rows {
+				t.Fatalf("limit %d: page %d has %d rows by %d scans of the index", limit, pages, len(got)-first, n)
+			}
+			if q.Page = st.Next; q.Page == "" {
+				break
+			}
+		}
+		want := make([]string, rows)
+		for i := range want {
+			want[i] = fmt.Sprintf("%04d", stale+i)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("limit %d: %q", limit, got)
+		}
+	}
+}
+
 // TestIndexesThatCannotBeRead checks that they are refused, with their names.
 func TestIndexesThatCannotBeRead(t *testing.T) {
 	f := fakeTables{"t": {memoryTable: &memoryTable{keeps: true}, regions: splitAt(1)}, "x": {memoryTable: &memoryTable{keeps: true}, regions: splitAt(1)}}
