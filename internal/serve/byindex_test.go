@@ -250,4 +250,12 @@ func TestLargeRowsByAnIndex(t *testing.T) {
 	if r := s.get(path + "&columns=check_id,id&page=" + *r.Next); r.ids() != "0001 0002" {
 		t.Errorf("from the large row on: %d %s", r.status, r.body)
 	}
+	for i, c := range s.fake.rows[at].Cells {
+		if string(c.Qualifier) == "day" {
+			s.fake.rows[at].Cells[i].Value = []byte("18")
+		}
+	}
+	if r := s.get(path); r.status != 200 || r.ids() != "0000 0002" || r.Next != nil {
+		t.Errorf("a large row of another day: %d %s", r.status, r.body)
+	}
 }

@@ -261,7 +261,12 @@ func (e *entries) give(ctx context.Context, q Query, most int64, fn func(loader.
 				return from + i + 1, nil
 			}
 		}
-		if from += len(rows); broken != nil {
+		if from += len(rows); errors.Is(broken, loader.ErrRowTooLarge) {
+			if broken = e.stale(ctx, from, broken, known); broken == nil {
+				from++
+			}
+		}
+		if broken != nil {
 			return from, broken
 		}
 	}
@@ -297,6 +302,22 @@ func (e *entries) fetch(ctx context.Context, keys [][]byte, held *rowMemory) ([]
 		}
 	}
 	return rows, nil
+}
+
+// stale returns nil if an entry does not match its row, which is too large to be read as a whole, and else the error of that. It reads only the cells that
+// are compared.
+func (e *entries) stale(ctx context.Context, entry int, large error, known map[string][]byte) error {
+	req := e.read.req
+	req.Row, req.Families, req.Columns = e.rows[entry], nil, columnsOf(e.cells)
+	var match bool
+	err := e.cluster.Scan(ctx, req, func(row loader.Row) error {
+		match = e.matches(e.keys[entry], row, known)
+		return nil
+	})
+	if match {
+		return large
+	}
+	return cluster.Failure(err)
 }
 
 // matches reports whether a row has the requested values and gives the entry. known is a buffer.

@@ -233,6 +233,15 @@ func (r *reading) dropped(c loader.Cell) bool {
 	})
 }
 
+// columnsOf returns cells as columns of a scan.
+func columnsOf(cells []spec.CellName) []loader.Column {
+	columns := make([]loader.Column, len(cells))
+	for i, c := range cells {
+		columns[i] = loader.Column{Family: c.Family, Qualifier: []byte(c.Qualifier)}
+	}
+	return columns
+}
+
 // SplitColumn parses family:qualifier; a name without a colon is a qualifier of the given family.
 func SplitColumn(name, family string) (string, string) {
 	if f, q, ok := strings.Cut(name, ":"); ok {

@@ -45,10 +45,7 @@ func (t *Table) CheckSalts(ctx context.Context) error {
 	if err != nil {
 		return nil // it cannot be computed
 	}
-	req := loader.ScanRequest{Table: t.name, CacheBlocks: true, MaxRows: checkedRows, Prompt: true}
-	for _, c := range cells {
-		req.Columns = append(req.Columns, loader.Column{Family: c.Family, Qualifier: []byte(c.Qualifier)})
-	}
+	req := loader.ScanRequest{Table: t.name, Columns: columnsOf(cells), CacheBlocks: true, MaxRows: checkedRows, Prompt: true}
 	var seen, other int
 	step := max(1, len(regions)/checkedRegions)
 	for i := 0; i < len(regions); i += step {

@@ -1,6 +1,8 @@
 package query
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -42,6 +44,7 @@ type fetched struct {
 type fetchers struct {
 	scanner rowScanner
 	req     loader.ScanRequest // without start and stop row
+	cells   []loader.Column    // that the filter of rows needs
 	bytes   int64              // size of a batch
 	slots   chan struct{}
 	held    rowMemory
@@ -118,7 +121,7 @@ func (f *fetchers) fetch(ctx context.Context, start, stop []byte, ask int64, kee
 	}
 	b := fetched{batch: f.take()}
 	read := int64(0)
-	err := f.scanner.Scan(ctx, req, func(r loader.Row) error {
+	each := func(r loader.Row) error {
 		read++
 		before := b.batch.bytes
 		kept := keep == nil || keep(r)
@@ -139,7 +142,8 @@ func (f *fetchers) fetch(ctx context.Context, start, stop []byte, ask int64, kee
 			return errFull
 		}
 		return nil
-	})
+	}
+	err := f.scan(ctx, req, keep, each)
 	b.last = b.last || err == nil && (req.MaxRows == 0 || read < req.MaxRows)
 	if err != nil && err != errFull {
 		b.err = err
@@ -149,6 +153,40 @@ func (f *fetchers) fetch(ctx context.Context, start, stop []byte, ask int64, kee
 		b.last = b.last || b.next == nil
 	}
 	return b
+}
+
+// scan scans a range. It passes over rows that are too large if the filter does not keep them.
+func (f *fetchers) scan(ctx context.Context, req loader.ScanRequest, keep func(loader.Row) bool, fn func(loader.Row) error) error {
+	for {
+		err := f.scanner.Scan(ctx, req, fn)
+		large, ok := errors.AsType[*loader.RowTooLargeError](err)
+		if !ok || keep == nil {
+			return err
+		}
+		if kept, broken := f.keeps(ctx, large.Key, keep); kept || broken != nil {
+			return cmp.Or(broken, err)
+		}
+		if req.Start = loader.After(large.Key); req.Start == nil || len(req.Stop) > 0 && bytes.Compare(req.Start, req.Stop) >= 0 {
+			return nil
+		}
+	}
+}
+
+// keeps reports whether the filter keeps a row that is too large to be read as a whole. It reads only the cells that the filter needs.
+func (f *fetchers) keeps(ctx context.Context, key []byte, keep func(loader.Row) bool) (kept bool, err error) {
+	kept = keep(loader.Row{Key: key})
+	if len(f.cells) == 0 {
+		return kept, nil
+	}
+	req := f.req
+	req.Row, req.Families, req.Columns = key, nil, f.cells
+	err = f.scanner.Scan(ctx, req, func(r loader.Row) error {
+		size := rowSize(r)
+		defer f.held.drop(size)
+		kept = keep(r)
+		return f.held.add(size)
+	})
+	return kept, err
 }
 
 // fill makes s.rows[0] the current row, unless there are no more rows. A row that is too large has its key only, and no batch: rows of other heads may

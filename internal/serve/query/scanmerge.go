@@ -19,7 +19,8 @@ type mergeOptions struct {
 	workers int        // concurrent scans
 	lent    *sync.Pool // of *rowBatch, see Query.Borrowed; nil: the receiver keeps the rows
 	keep    func(loader.Row) bool
-	after   *position // position at which an earlier page ended
+	cells   []loader.Column // that keep needs
+	after   *position       // position at which an earlier page ended
 }
 
 // position is the position of a row in the merged order.
@@ -52,7 +53,7 @@ func newMerge(scanner rowScanner, req loader.ScanRequest, r keyrange.Rows, o mer
 	// A head may have a current batch, another one that is being filled, and up to three responses of the server.
 	size := min(max(o.memory/(5*max(n, 1)), minBatchBytes), maxBatchBytes)
 	req.ChunkBytes = min(cmp.Or(req.ChunkBytes, size), size)
-	m.fetchers = fetchers{scanner: scanner, req: req, bytes: size, slots: make(chan struct{}, max(o.workers, 1)), lent: o.lent, held: rowMemory{most: o.memory, more: o.more}}
+	m.fetchers = fetchers{scanner: scanner, req: req, cells: o.cells, bytes: size, slots: make(chan struct{}, max(o.workers, 1)), lent: o.lent, held: rowMemory{most: o.memory, more: o.more}}
 	ask := int64(firstRows)
 	if o.limit > 0 {
 		// Salts distribute rows evenly, but not exactly.

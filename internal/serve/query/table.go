@@ -143,7 +143,7 @@ func (t *Table) read(ctx context.Context, q Query, start time.Time, fn func(load
 		o.lent = &t.batches
 	}
 	if r.filter != nil {
-		o.keep = r.filter.row
+		o.keep, o.cells = r.filter.row, columnsOf(r.filter.cells)
 	}
 	var reads regionReads
 	if q.Explain {

@@ -256,6 +256,62 @@ func TestValuesThatNoRowHas(t *testing.T) {
 	}
 }
 
+// TestLargeRowsOfOtherKeys reads the rows of a key without a separator, among whose prefixes are rows of other keys that are too large: all rows of the
+// key are read, in one page or several, and one of the key that is too large still ends the page.
+func TestLargeRowsOfOtherKeys(t *testing.T) {
+	for name, c := range map[string]struct {
+		key   string
+		salts int
+	}{"one salt": {"user + ts", 1}, "merged": {"salt(ts, 3) + user + ts", 3}} {
+		job, err := spec.Spec{Table: "t", Key: c.key, Query: []string{"user"}, Columns: []string{"user", "ts", "text"}}.Resolve()
+		testcheck.Must(t, err)
+		p, err := keygen.Compile(job.RowKey(), keygen.Options{Regions: c.salts})
+		testcheck.Must(t, err)
+		f := &fakeCluster{memoryTable: &memoryTable{keeps: true}, regions: splitAt(1)}
+		add := func(user, ts string, size int) {
+			values := map[string]string{"user": user, "ts": ts}
+			var fields [][]byte
+			for _, column := range p.Columns() {
+				fields = append(fields, []byte(values[column]))
+			}
+			key, err := p.Append(nil, fields)
+			testcheck.Must(t, err)
+			row := loader.Row{Key: key}
+			for q, v := range map[string]string{"text": strings.Repeat("x", size), "ts": ts, "user": user} {
+				row.Cells = append(row.Cells, loader.Cell{Family: []byte("f"), Qualifier: []byte(q), Value: []byte(v)})
+			}
+			f.rows = append(f.rows, row)
+			slices.SortFunc(f.rows, func(a, b loader.Row) int { return strings.Compare(string(a.Key), string(b.Key)) })
+		}
+		for i := range 20 {
+			ts := string(rune('A' + i))
+			add("AB", ts, 10)
+			add("AB"+ts+"x", fmt.Sprint(i), 4<<10)
+		}
+		table, err := NewTable(f, job)
+		testcheck.Must(t, err)
+		read := func(limit int64) (all []string, err error) {
+			q := Query{Values: []string{"AB"}, Limit: limit, RowBytes: 3 << 10, Columns: []string{"ts", "text"}}
+			for range 30 {
+				st, err := table.Read(t.Context(), q, func(row loader.Row) error { all = append(all, string(row.Key)); return nil })
+				if q.Page = st.Next; err != nil || q.Page == "" {
+					return all, err
+				}
+			}
+			return all, errors.New("no end of pages")
+		}
+		for _, limit := range []int64{0, 1, 7} {
+			if rows, err := read(limit); err != nil || len(rows) != 20 {
+				t.Errorf("%s, limit %d: %q, %v", name, limit, rows, err)
+			}
+		}
+		add("AB", "Nx", 4<<10)
+		if rows, err := read(0); !errors.Is(err, loader.ErrRowTooLarge) || len(rows) < 10 || len(rows) >= 20 {
+			t.Errorf("%s: a large row of the key: %q, %v", name, rows, err)
+		}
+	}
+}
+
 // TestTokensAfterAMerge checks that a page token of a key that does not depend on the regions is taken after they were merged, also by
 // another process; one of a key that does is refused.
 func TestTokensAfterAMerge(t *testing.T) {
