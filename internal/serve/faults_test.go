@@ -264,3 +264,31 @@ func TestWrongConfiguration(t *testing.T) {
 		}
 	}
 }
+
+// TestProbesOfLargeRows checks that a probe reads one row, and of a large row no more than shows that it can be read; so do checks of salts.
+func TestProbesOfLargeRows(t *testing.T) {
+	s := checks(t, Options{}, 3)
+	var given, largest int64
+	s.fake.onGiven = func(size int64) { given++; largest = max(largest, size) }
+	check := s.resources().byName["check"]
+	for _, size := range []int{0, 1 << 20} {
+		for i := range s.fake.rows {
+			for at := range s.fake.rows[i].Cells {
+				s.fake.rows[i].Cells[at].Value = append(s.fake.rows[i].Cells[at].Value, make([]byte, size)...)
+			}
+		}
+		s.fake.salted(10, uint64(2+size)) // so that the salts are compared
+		s.probe(t.Context(), check)
+		if st := check.state.Load(); st == nil || st.problem != nil {
+			t.Fatalf("rows of %d bytes: %+v", size, st)
+		}
+		given = 0
+		s.probe(t.Context(), check)
+		if st := check.state.Load(); st.problem != nil || given > 1 || size == 0 && given == 0 {
+			t.Errorf("rows of %d bytes: %d rows, %+v", size, given, st)
+		}
+	}
+	if largest > 64<<10 {
+		t.Errorf("a row of %d bytes was read", largest)
+	}
+}

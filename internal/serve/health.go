@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"bulkload/internal/base/retry"
-	"bulkload/internal/model/spec"
-	"bulkload/internal/serve/query"
 	"bulkload/pkg/loader"
 
 	"golang.org/x/sync/errgroup"
@@ -74,7 +72,7 @@ func (s *Server) probe(ctx context.Context, r *resource) {
 	defer cancel()
 	_, err := r.table.Modulus(read)
 	if err == nil {
-		_, err = r.table.Read(read, query.Query{Raw: true, Limit: 1, Memory: spec.Size(s.limits.ScanMemory), Stored: true}, func(loader.Row) error { return nil })
+		err = r.table.Probe(read)
 	}
 	if err == nil {
 		err = r.fit.recheck(read, s.held, r.table)

@@ -31,6 +31,7 @@ type fake struct {
 	err     error                       // returned by every scan
 	onScan  func(ctx context.Context)   // called before a scan of a request; scans of probes begin with a salt only, or without a start row
 	onRow   func(n int, k []byte) error // called before a scan returns its n-th row
+	onGiven func(size int64)            // called with the size of each row that a scan returns
 	scans   int
 }
 
@@ -57,7 +58,7 @@ func (f *fake) Describe(context.Context, loader.TableName) (*loader.Table, error
 func (f *fake) Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.Row) error) error {
 	f.mu.Lock()
 	f.scans++
-	rows, onScan, onRow, err := f.rows, f.onScan, f.onRow, f.err
+	rows, onScan, onRow, onGiven, err := f.rows, f.onScan, f.onRow, f.onGiven, f.err
 	if req.Row != nil {
 		req.Start, req.Stop = req.Row, loader.After(req.Row)
 	}
@@ -99,6 +100,9 @@ func (f *fake) Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.
 			}
 		}
 		given++
+		if onGiven != nil {
+			onGiven(size)
+		}
 		if err := fn(out); err != nil {
 			return err
 		}

@@ -18,11 +18,22 @@ import (
 // not find them.
 var ErrSaltsUnfit = errors.New("rows of the table have other salts than the job computes")
 
-// Limits of a check of salts: regions, and rows in each region.
+// Limits of a check of salts: regions, and rows in each region. A row of more than checkedBytes is not read to its end, by probes neither.
 const (
 	checkedRegions = 12
 	checkedRows    = 4
+	checkedBytes   = 64 << 10
 )
+
+// Probe reads the beginning of the first row, which shows that the table can be read. The table may be empty.
+func (t *Table) Probe(ctx context.Context) error {
+	req := loader.ScanRequest{Table: t.name, Families: t.job.Families(), MaxRows: 1, RowBytes: checkedBytes, ChunkBytes: checkedBytes, CacheBlocks: true, Prompt: true}
+	err := t.cluster.Scan(ctx, req, func(loader.Row) error { return nil })
+	if errors.Is(err, loader.ErrRowTooLarge) {
+		return nil
+	}
+	return cluster.Failure(err)
+}
 
 // CheckSalts reads a few rows and computes their salts from their columns. With a wrong modulus at least half of the
 // rows differ, so if a quarter differs the error is ErrSaltsUnfit. Salts that cannot be computed, because the table does
@@ -45,7 +56,7 @@ func (t *Table) CheckSalts(ctx context.Context) error {
 	if err != nil {
 		return nil // it cannot be computed
 	}
-	req := loader.ScanRequest{Table: t.name, Columns: columnsOf(cells), CacheBlocks: true, MaxRows: checkedRows, Prompt: true}
+	req := loader.ScanRequest{Table: t.name, Columns: columnsOf(cells), CacheBlocks: true, MaxRows: checkedRows, RowBytes: checkedBytes, ChunkBytes: checkedBytes, Prompt: true}
 	var seen, other int
 	step := max(1, len(regions)/checkedRegions)
 	for i := 0; i < len(regions); i += step {
@@ -71,7 +82,7 @@ func (t *Table) CheckSalts(ctx context.Context) error {
 			}
 			return nil
 		})
-		if err != nil {
+		if err != nil && !errors.Is(err, loader.ErrRowTooLarge) {
 			return cluster.Failure(fmt.Errorf("read rows to check their salts: %w", err))
 		}
 	}
