@@ -188,7 +188,8 @@ func (e clientEntry) grant(rs *resources) (*resources, error) {
 }
 
 // only returns the resource with some of its columns. They must include the columns of the key, since page tokens and
-// the search page contain row keys, and so the values of those columns.
+// the search page contain row keys, and so the values of those columns; and the columns of a query key, whose values the
+// client could find by trying.
 func (r *resource) only(columns []string) (*resource, error) {
 	if len(columns) == 0 {
 		return nil, fmt.Errorf("columns of %s: the list is empty", r.name)
@@ -205,6 +206,11 @@ func (r *resource) only(columns []string) (*resource, error) {
 	for _, c := range keygen.Columns(r.job.RowKey()) {
 		if names := r.namesOf(c); len(names) > 0 && !some.has(names) {
 			return nil, fmt.Errorf("columns of %s: %s is a part of the row key, which page tokens have, and must be among them", r.name, names[0])
+		}
+	}
+	for _, c := range r.columns {
+		if names := r.namesOf(c); len(names) > 0 && !some.has(names) {
+			return nil, fmt.Errorf("columns of %s: %s is a column of the query key, by which rows are compared, and must be among them", r.name, names[0])
 		}
 	}
 	return &some, nil

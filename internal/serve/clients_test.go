@@ -169,6 +169,29 @@ func TestClientsFile(t *testing.T) {
 	s.as("secret-of-web", "/v1/check/rows?check_id=A").refuses(t, "a client of before", unauthenticated)
 }
 
+// TestQueryColumnsOfAClient checks that a client needs the columns by whose values it finds rows, also those that are not in the key: their values could be
+// found by trying. Columns without a cell are not compared.
+func TestQueryColumnsOfAClient(t *testing.T) {
+	s := open(t, Options{}, map[string]string{"o": "table: o\nkey: user\nquery: [user, pin]\ncolumns: [user, pin, text]\n",
+		"rest":    "table: r\nkey: user\nquery: [user, pin]\ncells: [{rest: true}]\n",
+		"renamed": "table: n\nkey: user\nquery: [user, pin]\ncells: [{column: user}, {column: pin, qualifier: number, type: int}, {column: text}]\n",
+		"none":    "table: m\nkey: user\nquery: [user, pin]\ncells: [{column: user}, {column: text}]\n"})
+	for name, columns := range map[string]string{"o": "pin", "rest": "pin", "renamed": "number", "none": ""} {
+		r := s.resources().byName[name]
+		_, err := r.only([]string{"user", "text"})
+		if columns != "" && (err == nil || !strings.Contains(err.Error(), columns+" is a column of the query key")) || columns == "" && err != nil {
+			t.Errorf("%s without the query column: %v", name, err)
+		}
+		granted := []string{"user"}
+		if columns != "" {
+			granted = append(granted, columns)
+		}
+		if _, err := r.only(granted); err != nil {
+			t.Errorf("%s with the query column: %v", name, err)
+		}
+	}
+}
+
 // TestAudit checks that there is a line for each request of a job, with the client and amounts; keys are hashed, and
 // values are never included.
 func TestAudit(t *testing.T) {
