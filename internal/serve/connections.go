@@ -20,6 +20,7 @@ type connections struct {
 	evicting bool          // a connection is being closed
 	idle     []net.Conn    // longest idle first
 	silent   []net.Conn    // without a request yet, the oldest first
+	ends     bool          // no request is read any more
 	room     chan struct{} // wakes the one that waits
 }
 
@@ -92,10 +93,22 @@ func (c *connections) state(conn net.Conn, state http.ConnState) {
 	c.forget(conn)
 	switch state {
 	case http.StateNew:
-		c.silent = append(c.silent, conn)
+		if c.silent = append(c.silent, conn); c.ends {
+			go conn.Close()
+		}
 	case http.StateIdle:
 		c.idle = append(c.idle, conn)
 		c.evict()
+	}
+}
+
+// end closes the silent connections once the server shuts down ([http.Server.RegisterOnShutdown]): it answers no request of theirs, but waits for them.
+func (c *connections) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ends = true
+	for _, conn := range c.silent {
+		go conn.Close()
 	}
 }
 

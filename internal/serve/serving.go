@@ -91,9 +91,11 @@ func (s *Server) server(h http.Handler, l net.Listener) (*http.Server, net.Liste
 	lim, conns := s.limits, newConnections(s.limits.Connections)
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
-	return &http.Server{
+	srv := &http.Server{
 		Handler: h, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), MaxHeaderBytes: lim.Header, Protocols: protocols,
 		ReadHeaderTimeout: lim.HeaderWait, ReadTimeout: lim.HeaderWait + lim.Deadline, IdleTimeout: lim.Idle,
 		WriteTimeout: lim.HeaderWait + lim.QueueWait + lim.Deadline + lim.Write, ConnState: conns.state,
-	}, conns.limit(l)
+	}
+	srv.RegisterOnShutdown(conns.end)
+	return srv, conns.limit(l)
 }

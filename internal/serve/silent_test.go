@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -34,5 +35,22 @@ func TestSilentConnections(t *testing.T) {
 		if line, err := bufio.NewReader(c).ReadString('\n'); !strings.Contains(line, "200") {
 			t.Errorf("from %s: %q, %v", c.LocalAddr(), line, err)
 		}
+	}
+}
+
+// TestSilentConnectionAtTheEnd checks that a connection that has sent no request, such as a browser's spare one, neither prolongs the end of the service
+// nor makes it a failure.
+func TestSilentConnectionAtTheEnd(t *testing.T) {
+	s := checks(t, Options{ProbeEvery: time.Hour, Limits: Limits{Drain: 3 * time.Second}}, 1)
+	address, stop := s.serve(t)
+	silent, err := net.Dial("tcp", address)
+	testcheck.Must(t, err)
+	defer silent.Close()
+	r, err := http.Get("http://" + address + "/healthz") // the connection before is accepted
+	testcheck.Must(t, err)
+	r.Body.Close()
+	began := time.Now()
+	if err := stop(); err != nil || time.Since(began) > 2500*time.Millisecond {
+		t.Errorf("it ended after %s: %v", time.Since(began), err)
 	}
 }
