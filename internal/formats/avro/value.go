@@ -151,8 +151,8 @@ func (c *cursor) octets(n *node, at, size int) bool {
 	v := c.buf[at : at+size]
 	switch {
 	case n.logical == logicalDecimal:
-		if size > maxDecimal && len(valuetext.Significant(v)) > maxDecimal {
-			return c.fail("a decimal has more than 1024 bytes")
+		if err := valuetext.CheckDecimal(v); err != nil {
+			return c.fail(err.Error())
 		}
 		c.buf = valuetext.AppendDecimal(c.buf, v, n.scale)
 	case n.logical == logicalUUID && n.kind == kindFixed:
@@ -174,7 +174,3 @@ func appendTime(dst []byte, v, unit int64) []byte {
 	}
 	return valuetext.AppendClock(dst, second, fraction, unit)
 }
-
-// maxDecimal is the largest size in bytes of a decimal's number, about 2,460 digits. The time to write it grows with the square of the number of
-// digits.
-const maxDecimal = 1024

@@ -119,9 +119,14 @@ func doubleText(phoenix bool) Appender {
 	}
 }
 
-// decimalBytesText appends the decimal that Bytes.toBigDecimal decodes, in plain notation unless its scale is negative or above 1000.
+// maxDecimalBytes is the size of the unscaled value of a decimal of MaxDigits digits, with its sign. The time to write digits grows with the square of
+// their number.
+const maxDecimalBytes = MaxDigits*10/3/8 + 1
+
+// decimalBytesText appends the decimal that Bytes.toBigDecimal decodes, in plain notation unless its scale is negative or above 1000. A larger
+// number than a decimal may be is not a value of the type.
 func decimalBytesText(dst, v []byte) ([]byte, bool) {
-	if len(v) < 5 {
+	if len(v) < 5 || len(v) > 4+maxDecimalBytes && len(valuetext.Significant(v[4:])) > maxDecimalBytes {
 		return dst, false
 	}
 	scale := int(int32(binary.BigEndian.Uint32(v)))

@@ -3,7 +3,9 @@ package celltype
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"bulkload/internal/test/testcheck"
 
@@ -75,4 +77,32 @@ func TestReverters(t *testing.T) {
 			t.Fatalf("%+v: %q is shown as %q, which gives %x %v, not %x", spec, text, shown, again, err, value)
 		}
 	})
+}
+
+// TestLargeDecimals checks that bytes of more digits than a decimal may have are no decimal, in time that does not depend on their square; redundant bytes of the
+// sign do not count.
+func TestLargeDecimals(t *testing.T) {
+	spec := Type{Type: "decimal"}
+	back := spec.Reverter()
+	convert, err := spec.Converter()
+	testcheck.Must(t, err)
+	for _, text := range []string{strings.Repeat("9", MaxDigits), "-" + strings.Repeat("9", MaxDigits)} {
+		value, err := convert(nil, []byte(text))
+		testcheck.Must(t, err)
+		if got, ok := back(value); !ok || got != text {
+			t.Errorf("%.10s…: %.20s %t", text, got, ok)
+		}
+	}
+	for _, first := range []byte{0, 0xff, 0x7f, 0x80} {
+		large := bytes.Repeat([]byte{first}, 4<<20)
+		copy(large, []byte{0, 0, 0, 2})
+		began := time.Now()
+		got, ok := back(large)
+		if small := first == 0 || first == 0xff; ok != small || small && got != map[byte]string{0: "0.00", 0xff: "-0.01"}[first] {
+			t.Errorf("%x: %.20s %t", first, got, ok)
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("%x: it took %s", first, took)
+		}
+	}
 }

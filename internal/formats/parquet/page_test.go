@@ -105,3 +105,15 @@ func TestDecimalText(t *testing.T) {
 		}
 	}
 }
+
+// TestLargeDecimals checks that a decimal of very many bytes is an error of the file: the time for its digits grows with their square. Redundant bytes of the sign do
+// not count.
+func TestLargeDecimals(t *testing.T) {
+	for v, fault := range map[string]bool{strings.Repeat("\x00", 5000) + "\x07": false, strings.Repeat("x", 1024): false, strings.Repeat("x", 1025): true} {
+		c := columnType{kind: kindDecimal, bytes: true}
+		text := c.append(nil, []byte(v))
+		if (c.fault != nil) != fault || fault == (len(text) > 0) {
+			t.Errorf("%d bytes: %.20s, %v", len(v), text, c.fault)
+		}
+	}
+}

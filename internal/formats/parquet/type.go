@@ -148,6 +148,10 @@ func (t *columnType) appendText(dst, v []byte) []byte {
 		n := t.int(v)
 		return valuetext.AppendDecimal128(dst, n>>63, uint64(n), t.scale)
 	case kindDecimal:
+		if err := valuetext.CheckDecimal(v); err != nil {
+			t.fault = err
+			return dst
+		}
 		return valuetext.AppendDecimal(dst, v, t.scale)
 	case kindDate, kindOldDate:
 		return t.dated(t.calendar.AppendDate(dst, t.int(v)))

@@ -6,6 +6,7 @@ package valuetext
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -62,6 +63,18 @@ func Significant(v []byte) []byte {
 
 // MaxScale is the greatest scale of a decimal that a format may accept, because each digit after the point is a byte of every value.
 const MaxScale = 4096
+
+// maxDecimal is the greatest size in bytes of a decimal's number in a file, about 2,460 digits. The time to write it grows with the square of the number of
+// digits.
+const maxDecimal = 1024
+
+// CheckDecimal returns an error for a number of more bytes than a decimal of a file may have.
+func CheckDecimal(v []byte) error {
+	if len(v) > maxDecimal && len(Significant(v)) > maxDecimal {
+		return errors.New("a decimal has more than 1024 bytes")
+	}
+	return nil
+}
 
 // AppendDecimal writes a big-endian number in two's complement, divided by 10^scale. It allocates only for numbers of more
 // than 16 bytes.
