@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
+
+	"bulkload/internal/model/keyrange"
 )
 
 // AuditKeys is the form of query keys in the audit log.
@@ -20,7 +21,8 @@ type AuditKeys string
 const (
 	// HashKeys writes the first 16 hexadecimal digits of the SHA-256 of a key's values, each followed by a zero byte.
 	// With a known key, its readers can be found. Keys with few possible values can be guessed from the hash.
-	HashKeys  AuditKeys = "hash"
+	HashKeys AuditKeys = "hash"
+	// ClearKeys writes a key's values as [keyrange.ParseValues] reads them.
 	ClearKeys AuditKeys = "clear"
 	NoKeys    AuditKeys = "none"
 )
@@ -67,7 +69,7 @@ type audit struct {
 // key returns the form of one query key in the log.
 func (k AuditKeys) key(values []string) string {
 	if k == ClearKeys {
-		return strings.Join(values, ",")
+		return keyrange.FormatValues(values)
 	}
 	h := sha256.New()
 	for _, v := range values {

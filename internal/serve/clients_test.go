@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -244,6 +245,29 @@ func TestAudit(t *testing.T) {
 	}
 	if got := ClearKeys.key([]string{"a", "b"}); got != "a,b" {
 		t.Errorf("in clear: %s", got)
+	}
+}
+
+// TestAuditInClear checks that different keys differ in the audit log, whatever their bytes.
+func TestAuditInClear(t *testing.T) {
+	var b bytes.Buffer
+	s := checks(t, Options{Audit: &b, AuditKeys: ClearKeys}, 1)
+	for _, key := range []string{"%FF%01", "%FE%01", "A", "A%2CB", "A%5C", "%EF%BF%BD%01"} {
+		s.get("/v1/check/rows?check_id=" + key)
+	}
+	var got []string
+	for text := range strings.Lines(b.String()) {
+		var l auditLine
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, l.Keys...)
+	}
+	if want := []string{`\xFF` + "\x01", `\xFE` + "\x01", "A", `A\,B`, `A\\`, "\ufffd\x01"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if a, b := ClearKeys.key([]string{"a,b", "c"}), ClearKeys.key([]string{"a", "b,c"}); a == b {
+		t.Errorf("two keys are %s", a)
 	}
 }
 

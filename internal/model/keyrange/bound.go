@@ -168,3 +168,26 @@ func ParseValues(s string) ([]string, error) {
 	}
 	return append(values, string(cur)), nil
 }
+
+// FormatValues returns the text of UTF-8 from which [ParseValues] reads the values.
+func FormatValues(values []string) string {
+	var text []byte
+	for i, v := range values {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		for len(v) > 0 {
+			r, n := utf8.DecodeRuneInString(v)
+			switch {
+			case r == utf8.RuneError && n == 1:
+				text = fmt.Appendf(text, `\x%02X`, v[0])
+			case r == ',' || r == '\\':
+				text = append(text, '\\', v[0])
+			default:
+				text = append(text, v[:n]...)
+			}
+			v = v[n:]
+		}
+	}
+	return string(text)
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/test/testcheck"
@@ -177,4 +178,21 @@ func TestBounds(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestFormatValues checks that values of any bytes have a text of UTF-8 from which they are read back, and that usual ones are unchanged.
+func TestFormatValues(t *testing.T) {
+	for _, v := range []string{"a", "A208848994", "申请", "", "x=1 \t"} {
+		if got := FormatValues([]string{v}); got != v {
+			t.Errorf("%q is %q", v, got)
+		}
+	}
+	testcheck.Check(t, func(t *rapid.T) {
+		value := rapid.OneOf(rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 6), func(b []byte) string { return string(b) }), rapid.StringOf(rapid.SampledFrom([]rune(`,\x4f申`+"\ufffd"))))
+		values := rapid.SliceOfN(value, 1, 4).Draw(t, "values")
+		text := FormatValues(values)
+		if got, err := ParseValues(text); err != nil || !slices.Equal(got, values) || !utf8.ValidString(text) {
+			t.Fatalf("%q has the text %q, which is %q, %v", values, text, got, err)
+		}
+	})
 }
