@@ -195,30 +195,32 @@ func SaltModulus(splits [][]byte) int {
 	if len(splits) == 0 {
 		return 1
 	}
-	for n := len(splits) + 1; n > 1; n-- {
-		if saltedBy(splits, n) {
+	for width := len(strconv.Itoa(len(splits))); width > 0; width-- { // a greater modulus has as many digits or more
+		if n := modulusOf(splits, width); n > 0 {
 			return n
 		}
 	}
 	return 0
 }
 
-// saltedBy reports whether the salt splits of n are all among the split points,
-// and every split point begins with a salt. Salt 0 may be a split point too: it needs none.
-func saltedBy(splits [][]byte, n int) bool {
-	width := len(fmt.Sprint(n - 1))
-	found := 0
+// modulusOf returns the modulus whose salts have width digits, or 0. As its salt splits are all there, their number determines it. Salt 0 may be a
+// split point too: it needs none.
+func modulusOf(splits [][]byte, width int) int {
+	found, largest := 0, 0
 	for _, s := range splits {
 		if len(s) < width {
-			return false
+			return 0
 		}
 		salt, err := strconv.Atoi(string(s[:width]))
-		if err != nil || s[0] == '+' || s[0] == '-' || salt >= n {
-			return false
+		if err != nil || s[0] == '+' || s[0] == '-' {
+			return 0
 		}
-		if len(s) == width && salt > 0 {
+		if largest = max(largest, salt); len(s) == width && salt > 0 {
 			found++
 		}
 	}
-	return found == n-1
+	if found == 0 || largest > found || len(strconv.Itoa(found)) != width {
+		return 0
+	}
+	return found + 1
 }

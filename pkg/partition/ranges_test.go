@@ -3,8 +3,10 @@ package partition
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/keygen/rowkey"
@@ -125,6 +127,82 @@ func TestSaltModulus(t *testing.T) {
 		if got := SaltModulus(c.splits); got != c.want {
 			t.Errorf("%d split points: modulus %d, want %d", len(c.splits), got, c.want)
 		}
+	}
+}
+
+// plainModulus is [SaltModulus] as its comment says it: each n is tried, the greatest first.
+func plainModulus(splits [][]byte) int {
+	if len(splits) == 0 {
+		return 1
+	}
+	for n := len(splits) + 1; n > 1; n-- {
+		if plainSalted(splits, n) {
+			return n
+		}
+	}
+	return 0
+}
+
+// plainSalted reports whether the salt splits of n are all among the split points, and every split point begins with a salt.
+func plainSalted(splits [][]byte, n int) bool {
+	width := len(strconv.Itoa(n - 1))
+	found := 0
+	for _, s := range splits {
+		if len(s) < width {
+			return false
+		}
+		salt, err := strconv.Atoi(string(s[:width]))
+		if err != nil || s[0] == '+' || s[0] == '-' || salt >= n {
+			return false
+		}
+		if len(s) == width && salt > 0 {
+			found++
+		}
+	}
+	return found == n-1
+}
+
+// TestSaltModulusEqualsPlain compares SaltModulus with the trial of each modulus: for salts whose regions were split or merged, and for any points.
+func TestSaltModulusEqualsPlain(t *testing.T) {
+	testcheck.Check(t, func(t *rapid.T) {
+		point := rapid.SliceOfN(rapid.SampledFrom([]byte("00112359+-_a\x00")), 1, 4)
+		splits := SaltSplits(rapid.SampledFrom([]int{1, 2, 3, 9, 10, 11, 12, 50, 99, 100, 101, 250}).Draw(t, "salts"))
+		for range rapid.IntRange(0, 3).Draw(t, "merges") {
+			if len(splits) > 0 {
+				i := rapid.IntRange(0, len(splits)-1).Draw(t, "merged")
+				splits = slices.Delete(splits, i, i+1)
+			}
+		}
+		for _, p := range rapid.SliceOfN(point, 0, 12).Draw(t, "more") {
+			if len(splits) > 0 && rapid.Bool().Draw(t, "within a region") {
+				p = slices.Concat(rapid.SampledFrom(splits).Draw(t, "region"), p)
+			}
+			splits = append(splits, p)
+		}
+		slices.SortFunc(splits, bytes.Compare)
+		splits = slices.CompactFunc(splits, bytes.Equal)
+		if got, want := SaltModulus(splits), plainModulus(splits); got != want {
+			t.Fatalf("modulus %d, want %d of %q", got, want, splits)
+		}
+	})
+}
+
+// TestSaltModulusOfManyRegions checks that SaltModulus reads the split points a few times, not once for each number of salts.
+func TestSaltModulusOfManyRegions(t *testing.T) {
+	points, err := ParsePlan("decimal:100000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	salts := SaltSplits(100_000)
+	got := make(chan [3]int, 1)
+	go func() { got <- [3]int{SaltModulus(points), SaltModulus(salts), SaltModulus(salts[1:])} }()
+	select {
+	case n := <-got:
+		if want := [3]int{0, 100_000, 0}; n != want {
+			t.Errorf("moduli %d, want %d", n, want)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("no modulus after 20 s")
 	}
 }
 
