@@ -87,17 +87,11 @@ func (j *run) divide(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	switch k.Shares {
-	case "":
+	shares, err = shares.WriteKnown(ctx, j.env, j.options.PlanTo, k.Shares)
+	if err == nil && k.Shares == "" { // the plan of the file may be that of an attempt that was killed here
 		now := *k
 		now.Shares = shares.Checksum
 		err = j.job.Record(checkpoint.EventRekey, now)
-	case shares.Checksum:
-	default:
-		err = fail.Errorf(fail.Check, "shares of another plan were built for this job (%s discards it)", setting.Restart)
-	}
-	if err == nil {
-		_, err = shares.Write(ctx, j.env, j.options.PlanTo, false)
 	}
 	if err == nil {
 		j.options.Events.Note("plan for shares", "file", j.options.PlanTo, "regions", shares.Regions(), "splits", len(shares.Parts), "staging", j.job.Plan.Staging)

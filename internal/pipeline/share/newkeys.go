@@ -20,6 +20,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/setting"
 )
 
 // NewKeys holds the settings of a plan that assigns new keys to the rows of a snapshot.
@@ -50,6 +51,20 @@ func MakeRekey(ctx context.Context, files build.Files, asked spec.Spec, s *snaps
 		return nil, err
 	}
 	return plan(ctx, files, j, []build.Shape{{Families: p.Families, Splits: p.Ranges.Splits(), Near: p.Near}}, keys, w)
+}
+
+// WriteKnown is [Plan.Write] for a job whose journal has the checksum of its plan, or "". It returns the plan of the file, which has the servers of
+// the regions when it was written. It refuses to write a second plan for the job: only the file shows that nothing but servers differs.
+func (p *Plan) WriteKnown(ctx context.Context, files build.Files, name, known string) (*Plan, error) {
+	if known != "" && known != p.Checksum {
+		switch old, err := Read(ctx, files, name); {
+		case errors.Is(err, fs.ErrNotExist), err == nil && old.Checksum != known:
+			return nil, fail.Errorf(fail.Check, "the job has a plan for shares already, and %s is not it: name its file (%s discards the plan)", name, setting.Restart)
+		case err != nil:
+			return nil, err
+		}
+	}
+	return p.Write(ctx, files, name, false)
 }
 
 // key returns the key spec of the first table.

@@ -152,6 +152,57 @@ func newPlan(t *testing.T, key, old string) *newkeys.Plan {
 	return p
 }
 
+// TestPlanOfMovedRegions checks that a plan can be written again after regions of the table have moved, also if the journal does not know it yet, and
+// that the plan of the file counts. Another plan and another file are refused.
+func TestPlanOfMovedRegions(t *testing.T) {
+	env, snap := oldTable(t, []hfile.Cell{testsnapshot.Put("a-1", "f", "q", 1, "x")})
+	dir := t.TempDir()
+	made := func(server, staging string) *Plan {
+		one := newPlan(t, "n + a", "a + '-' + n")
+		one.Near = func([]byte) string { return server }
+		_, err := tablesource.Mount(t.Context(), env, []string{"snapshot:s"}, tablesource.ByFiles, one.Choice, nil)
+		testcheck.Must(t, err)
+		p, err := MakeRekey(t.Context(), env, spec.Spec{Inputs: []string{"snapshot:s"}}, snap, one, filepath.Join(dir, staging), build.WorkOptions{})
+		testcheck.Must(t, err)
+		return p
+	}
+	before, after, other := made("a:1", "staging"), made("b:1", "staging"), made("a:1", "other")
+	if before.Checksum == after.Checksum {
+		t.Fatal("the plans have the same servers")
+	}
+	for _, c := range []struct {
+		name  string
+		plan  *Plan
+		file  string
+		known string
+		says  string
+	}{
+		{"first", before, "plan", "", ""},
+		{"the journal does not know it", after, "plan", "", ""},
+		{"regions have moved", after, "plan", before.Checksum, ""},
+		{"unchanged", before, "plan", before.Checksum, ""},
+		{"another job", other, "plan", "", "is the plan of another job"},
+		{"another job, known", other, "plan", before.Checksum, "is the plan of another job"},
+		{"another file, unchanged", before, "plan2", before.Checksum, ""},
+		{"another file", after, "plan3", before.Checksum, "plan3 is not it"},
+		{"the file of another plan", after, "plan", other.Checksum, "plan is not it"},
+	} {
+		p, err := c.plan.WriteKnown(t.Context(), env, filepath.Join(dir, c.file), c.known)
+		if c.says != "" {
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s: %v, want %q", c.name, err, c.says)
+			}
+			continue
+		}
+		if err != nil || p.Checksum != before.Checksum {
+			t.Errorf("%s: %v, plan %+v", c.name, err, p)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "plan3")); err == nil {
+		t.Error("a plan that is refused was written")
+	}
+}
+
 // writePlan writes the plan for shares into a directory; merges write below it too.
 func writePlan(t *testing.T, env *cluster.Env, snap *snapshot.Snapshot, one *newkeys.Plan, dir string) *Plan {
 	t.Helper()
