@@ -282,8 +282,11 @@ func (o Options) ReadError(err error) error {
 	if errors.Is(err, source.ErrBudget) {
 		return fail.With(fail.BadRows, err)
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, extsort.ErrMemory) {
+	if errors.Is(err, context.Canceled) {
 		return err
+	}
+	if errors.Is(err, extsort.ErrMemory) {
+		return fail.With(fail.Config, err)
 	}
 	return fail.With(fail.Input, o.inputMemory(err))
 }

@@ -39,6 +39,8 @@ func explainLimits(err error, o Options) error {
 	name := fail.WrittenName(err)
 	spill := e == nil && (strings.HasPrefix(name, dir+"/") || name == dir)
 	switch {
+	case errors.Is(err, extsort.ErrMemory):
+		return fail.With(fail.Config, err)
 	case errors.Is(err, syscall.ENOMEM):
 		return fail.Errorf(fail.Config, "%w; or raise the limit of the address space with ulimit -v", err)
 	case errors.Is(err, syscall.EMFILE):

@@ -16,6 +16,7 @@ import (
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/race"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/partition/extsort"
 )
 
 // Environment variables of TestLimitChild: the limit to exceed, and the input.
@@ -149,6 +150,30 @@ func TestAddressSpaceOfTheSort(t *testing.T) {
 	err := explainLimits(fail.With(fail.Input, fmt.Errorf("map 9 bytes for the sort: %w", syscall.ENOMEM)), Options{})
 	if fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "ulimit -v") {
 		t.Errorf("kind %d: %v", fail.KindOf(err), err)
+	}
+}
+
+// TestMemoryForLongRows checks that rows that are too long for the memory, in the arena of a worker or in a merge, are an error of the settings: a repeat
+// ends in the same way. So are runs that an attempt with less memory cannot merge.
+func TestMemoryForLongRows(t *testing.T) {
+	for _, c := range []struct {
+		length int
+		says   string
+	}{{1 << 20, "cannot merge two runs with rows this long"}, {6 << 20, "does not fit in the"}} {
+		text := "id,a\n"
+		for i := range 16 {
+			text += fmt.Sprintf("%d,%s\n", i, strings.Repeat("x", c.length))
+		}
+		_, err := buildInto(t.Context(), t, jobtest.Env(t), writeInput(t, "long.csv", text), Output{FS: hdfsio.Local{}, Dir: t.TempDir()}, WorkOptions{Workers: 1, Memory: 8 << 20, SpillDir: t.TempDir()})
+		if fail.KindOf(err) != fail.Config || !strings.Contains(fmt.Sprint(err), c.says) || !strings.Contains(fmt.Sprint(err), "`memory`") {
+			t.Errorf("rows of %d bytes: kind %s, %v", c.length, fail.KindOf(err), err)
+		}
+	}
+	err := fmt.Errorf("%w: x", extsort.ErrMemory)
+	for _, err := range []error{(inputRows{}).explain(err), Options{}.ReadError(err)} {
+		if fail.KindOf(err) != fail.Config {
+			t.Errorf("kind %s: %v", fail.KindOf(err), err)
+		}
 	}
 }
 
