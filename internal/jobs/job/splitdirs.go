@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"slices"
@@ -85,7 +86,8 @@ type parts struct {
 	spec    spec.Job
 	options RunOptions
 	dirs    []source.Directory
-	cluster string // cluster id
+	labels  []string // in the names of the parts' files of records
+	cluster string   // cluster id
 	result  *result.Result
 	results []*result.Result    // of the parts, nil if unknown
 	begun   []bool              // parts that an earlier run has begun
@@ -98,11 +100,28 @@ type parts struct {
 }
 
 func newParts(env *cluster.Env, s spec.Job, o RunOptions, dirs []source.Directory) *parts {
-	p := &parts{env: env, spec: s, options: o, dirs: dirs, result: &result.Result{Schema: 1, Table: s.Table, Parts: make([]result.Part, len(dirs))}, results: make([]*result.Result, len(dirs))}
+	p := &parts{env: env, spec: s, options: o, dirs: dirs, labels: labels(dirs), result: &result.Result{Schema: 1, Table: s.Table, Parts: make([]result.Part, len(dirs))}, results: make([]*result.Result, len(dirs))}
 	for i, d := range dirs {
 		p.result.Parts[i] = result.Part{Input: d.Path, Status: result.PartLeft, Files: len(d.Files), Bytes: totalSize(d.Files)}
 	}
 	return p
+}
+
+// labels returns the names by which files of records differ. Where [build.FileOf] would give directories the same file, a name ends with a sum of its
+// path, by which it is the same in the next run, of other directories.
+func labels(dirs []source.Directory) (all []string) {
+	parts := map[string]int{}
+	for _, d := range dirs {
+		parts[build.FileOf("", d.Name)]++
+	}
+	for _, d := range dirs {
+		label := d.Name
+		if parts[build.FileOf("", d.Name)] > 1 {
+			label += fmt.Sprintf(".%08x", crc32.ChecksumIEEE([]byte(d.Path)))
+		}
+		all = append(all, label)
+	}
+	return all
 }
 
 // errorOf returns the error of a failed part.
@@ -182,7 +201,7 @@ func (p *parts) partOptions(i int) RunOptions {
 	}
 	for _, file := range []*string{&o.RejectFile, &o.FilteredFile, &o.DuplicatesFile} {
 		if *file != "" {
-			*file = build.FileOf(*file, p.dirs[i].Name)
+			*file = build.FileOf(*file, p.labels[i])
 		}
 	}
 	return o

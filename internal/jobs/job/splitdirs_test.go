@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
@@ -144,5 +146,37 @@ func TestSnapshotOfNewParts(t *testing.T) {
 		if p.total(); p.result.Snapshot != want {
 			t.Errorf("%s: the result names snapshot %q, want %q", name, p.result.Snapshot, want)
 		}
+	}
+}
+
+// TestFilesOfDirectories checks that two directories never have the same file of records, that only those whose names become equal get other names, and
+// that these do not depend on how many they are.
+func TestFilesOfDirectories(t *testing.T) {
+	long := strings.Repeat("/deep", 30) + "/d"
+	all := []source.Directory{{Path: "/e/2024/01", Name: "/e/2024/01"}, {Path: "/e/2024_01", Name: "/e/2024_01"}, {Path: "hdfs://a/exp/d1", Name: "/exp/d1"}, {Path: "hdfs://b/exp/d1", Name: "/exp/d1"},
+		{Path: "/a" + long, Name: "/a" + long}, {Path: "/b" + long, Name: "/b" + long}, {Path: "/e/x_y", Name: "/e/x_y"}}
+	o := RunOptions{}
+	o.RejectFile, o.FilteredFile, o.DuplicatesFile = "r.jsonl", "f.jsonl", "d.jsonl"
+	names := func(dirs []source.Directory) []string {
+		p := newParts(jobtest.Env(t), jobtest.Resolve(t, jobtest.CSVSpec("/e")), o, dirs)
+		var names []string
+		for i := range dirs {
+			o := p.partOptions(i)
+			names = append(names, o.RejectFile)
+			if rest := strings.TrimPrefix(o.RejectFile, "r."); o.FilteredFile != "f."+rest || o.DuplicatesFile != "d."+rest || len(o.RejectFile) > 200 {
+				t.Errorf("%s: %s, %s, %s", dirs[i].Path, o.RejectFile, o.FilteredFile, o.DuplicatesFile)
+			}
+		}
+		return names
+	}
+	got := names(all)
+	if sorted := slices.Sorted(slices.Values(got)); len(slices.Compact(sorted)) != len(all) {
+		t.Errorf("two directories have one file: %q", got)
+	}
+	if got[6] != "r.e_x_y.jsonl" || !strings.HasPrefix(got[0], "r.e_2024_01.") {
+		t.Errorf("names are %q", got)
+	}
+	if again := names(all[:4]); !slices.Equal(again, got[:4]) {
+		t.Errorf("of four directories: %q, of all: %q", again, got)
 	}
 }
