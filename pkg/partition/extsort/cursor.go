@@ -31,7 +31,8 @@ type cursor struct {
 	region  int
 	order   *sorting
 	off     int64
-	feed    Feed // source in another process
+	end     int64 // of the section
+	feed    Feed  // source in another process
 	buffers
 	rest []byte // of block
 	left int64  // rows not yet read
@@ -82,7 +83,7 @@ func (c *cursor) next() error {
 			return err
 		}
 	} else if len(c.rest) == 0 {
-		if c.off == c.run.sections[c.region].end {
+		if c.off == c.end {
 			if c.left != 0 {
 				return fmt.Errorf("%w: %s of region %d are missing", ErrCorrupt, setting.Count(c.left, "row"), c.region)
 			}
@@ -132,7 +133,7 @@ func (c *cursor) readBlock() error {
 	}
 	stored := int(binary.LittleEndian.Uint32(h[:]))
 	raw := int(binary.LittleEndian.Uint32(h[4:]))
-	if c.off+blockHeader+int64(stored) > c.run.sections[c.region].end || raw > c.run.maxBlock {
+	if c.off+blockHeader+int64(stored) > c.end || raw > c.run.maxBlock {
 		return fmt.Errorf("%w: block lengths %d and %d at offset %d", ErrCorrupt, stored, raw, c.off)
 	}
 	c.stored = slices.Grow(c.stored[:0], stored)[:stored]

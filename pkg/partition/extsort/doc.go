@@ -22,10 +22,11 @@
 //
 // A run is a file that is unlinked once it is open, so a killed process leaves no files behind. It consists of blocks of whole
 // rows, each with a u32 stored length, a u32 raw length, a u32 CRC32C of the stored bytes, and Snappy data. All integers are
-// little-endian. The positions of each region's blocks are kept in memory.
+// little-endian. The index of each region's blocks is in memory, unless those of all runs take more than a 64th of it: then it is at the
+// run's end, and read from there.
 //
-// With [Options].Keep a run keeps its name and ends with an index of its blocks, so that another process can merge it
-// ([Sorter.Saved], [Reopen]):
+// With [Options].Keep a run keeps its name and always ends with its index, so that another process can merge it ([Sorter.Saved],
+// [Reopen]):
 //
 //	+--------+-----+---------------------------------------------------+--------------+------------+-----------+
 //	| blocks |  …  | uvarint regions, uvarint greatest raw block, then  | u32 length   | u32 CRC32C | "BLRUN 1\n"|

@@ -45,7 +45,9 @@ func TestRunHasTheRowsThatItSays(t *testing.T) {
 		if len(s.runs) == 0 {
 			t.Fatal("nothing was spilled")
 		}
-		s.runs[0].sections[1].rows += more
+		list := s.runs[0].sections.all(t, s.runs[0])
+		list[1].rows += more
+		s.runs[0].sections.set(list)
 		m, err := s.Region(1)
 		testcheck.Must(t, err)
 		for m.Next() {

@@ -41,7 +41,7 @@ func (s *Sorter) Region(region int) (*Merge, error) {
 		return nil, errors.New("region read before the sort is finished")
 	}
 	policy := s.policy(region)
-	return s.merge(region, s.runs, policy, policy == KeepAll)
+	return s.merge(region, s.runs, nil, policy, policy == KeepAll)
 }
 
 // policy returns a region's policy for duplicates.
@@ -56,15 +56,12 @@ func (s *Sorter) policy(region int) Policy {
 // size in bytes, with 14 bytes for each row in addition to its key and payload. It
 // panics if the region does not exist.
 func (s *Sorter) Size(region int) (rows, bytes int64) {
-	for _, r := range s.runs {
-		rows += r.sections[region].rows
-		bytes += r.sections[region].raw
+	if s.saved != nil {
+		rows, bytes = s.saved[region].rows, s.saved[region].bytes
 	}
-	if len(s.runs) == 0 {
-		for _, w := range s.writers {
-			rows += w.added[region].rows
-			bytes += w.added[region].bytes
-		}
+	for _, w := range s.writers {
+		rows += w.added[region].rows
+		bytes += w.added[region].bytes
 	}
 	return rows, bytes
 }
@@ -80,13 +77,24 @@ func (s *Sorter) regionEntries(a *arena, region int) []entry {
 	return e[from:to]
 }
 
-func (s *Sorter) merge(region int, runs []*run, policy Policy, all bool) (*Merge, error) {
+// merge merges a region of runs. finds has a lookup for each run if regions are merged one after the other.
+func (s *Sorter) merge(region int, runs []*run, finds []lookup, policy Policy, all bool) (*Merge, error) {
 	var cursors []cursor
 	table := crc32.MakeTable(crc32.Castagnoli)
-	for _, r := range runs {
-		if sec := r.sections[region]; sec.rows > 0 {
-			cursors = append(cursors, cursor{run: r, table: table, region: region, order: &s.sorting, off: sec.off, left: sec.rows, buffers: s.takeBuffers()})
+	var once lookup
+	for i, r := range runs {
+		if !r.sections.has(region) {
+			continue
 		}
+		find := &once
+		if finds != nil {
+			find = &finds[i]
+		}
+		sec, err := find.section(r, region)
+		if err != nil {
+			return nil, err
+		}
+		cursors = append(cursors, cursor{run: r, table: table, region: region, order: &s.sorting, off: sec.off, end: sec.end, left: sec.rows, buffers: s.takeBuffers()})
 	}
 	if len(s.runs) == 0 {
 		for _, w := range s.writers {

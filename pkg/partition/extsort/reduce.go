@@ -17,18 +17,20 @@ func (s *Sorter) maxFanIn() int {
 	return s.options.fanIn(largest)
 }
 
-// fanIn returns the number of cursors that fit into a worker's share, each with
-// a stored block and two raw ones.
+// fanIn returns the number of cursors that fit into a worker's share.
 func (o Options) fanIn(block int) int {
-	return int(o.Memory / int64(o.Workers) / int64(3*block+block/4))
+	return int(o.Memory / int64(o.Workers) / cursorMemory(block))
 }
+
+// cursorMemory returns the memory of a cursor, which has a stored block and two raw ones.
+func cursorMemory(block int) int64 { return int64(3*block + block/4) }
 
 // reduceRuns merges runs into longer ones until at most maxFanIn are left.
 func (s *Sorter) reduceRuns() error {
 	for {
 		limit := s.maxFanIn()
 		if len(s.runs) <= limit {
-			return nil
+			return s.holdMore()
 		}
 		if limit < 2 {
 			return setting.Errorf("%w: %s cannot merge two runs with rows this long (give more with %s)", ErrMemory, setting.Count(s.options.Memory, "byte"), setting.Memory)
@@ -50,9 +52,9 @@ func (s *Sorter) mergeRuns(n int) error {
 	if err != nil {
 		return err
 	}
-	rows := int64(0)
+	rows, finds := int64(0), make([]lookup, n)
 	for region := range s.options.Regions {
-		m, err := s.merge(region, old, s.options.Duplicates, true)
+		m, err := s.merge(region, old, finds, s.options.Duplicates, true)
 		if err != nil {
 			return errors.Join(err, out.run.remove())
 		}
@@ -73,6 +75,7 @@ func (s *Sorter) mergeRuns(n int) error {
 	s.runs = slices.Delete(s.runs, 0, n)
 	for _, r := range old {
 		s.disk.give(r.size)
+		s.held -= int64(len(r.sections.held))
 		err = errors.Join(err, r.remove())
 	}
 	return err

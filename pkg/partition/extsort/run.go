@@ -25,16 +25,9 @@ const blockHeader = 12
 type run struct {
 	f        *os.File
 	kept     bool
-	sections []section // one for each region
-	size     int64     // of the blocks
-	maxBlock int       // raw size of the largest block
-}
-
-// section holds the position of a region's blocks, the number of their rows,
-// and the unpacked size of the rows in bytes.
-type section struct {
-	off, end  int64
-	rows, raw int64
+	sections sections
+	size     int64 // of the blocks
+	maxBlock int   // raw size of the largest block
 }
 
 func (r *run) close() error { return r.f.Close() }
@@ -50,13 +43,15 @@ func (r *run) remove() error {
 
 // runWriter writes one run, region by region, rows in order.
 type runWriter struct {
-	run   *run
-	table *crc32.Table
-	block []byte
-	out   []byte
-	at    int // region
-	disk  *quota
-	rows  int64 // in block
+	sorter  *Sorter
+	run     *run
+	table   *crc32.Table
+	block   []byte
+	out     []byte
+	at      int // region
+	section section
+	encoded []byte // sections of the regions before
+	rows    int64  // in block
 }
 
 // Prefixes of the names of a sort's files.
@@ -83,10 +78,10 @@ func (s *Sorter) newRunWriter() (*runWriter, error) {
 		}
 	}
 	return &runWriter{
-		run:   &run{f: f, kept: o.Keep, sections: make([]section, o.Regions)},
-		table: crc32.MakeTable(crc32.Castagnoli),
-		block: make([]byte, 0, runBlock+runBlock/8),
-		disk:  &s.disk,
+		sorter: s,
+		run:    &run{f: f, kept: o.Keep},
+		table:  crc32.MakeTable(crc32.Castagnoli),
+		block:  make([]byte, 0, runBlock+runBlock/8),
 	}, nil
 }
 
@@ -98,9 +93,9 @@ func (w *runWriter) add(region int, record, shared []byte) error {
 		}
 	}
 	w.block = append(append(w.block, record...), shared...)
-	w.run.sections[region].rows++
+	w.section.rows++
 	w.rows++
-	w.run.sections[region].raw += int64(len(record) + len(shared))
+	w.section.raw += int64(len(record) + len(shared))
 	if len(w.block) >= runBlock {
 		return w.flush()
 	}
@@ -111,10 +106,11 @@ func (w *runWriter) seek(region int) error {
 	if err := w.flush(); err != nil {
 		return err
 	}
-	for w.at < region {
-		w.run.sections[w.at].end = w.run.size
-		w.at++
-		w.run.sections[w.at].off = w.run.size
+	for ; w.at < region; w.at++ {
+		w.section.end = w.run.size
+		w.run.sections.next(w.encoded, w.section)
+		w.encoded = appendSection(w.encoded, w.section)
+		w.section = section{off: w.run.size}
 	}
 	return nil
 }
@@ -129,7 +125,7 @@ func (w *runWriter) flush() error {
 	binary.LittleEndian.PutUint32(w.out, uint32(len(stored)))
 	binary.LittleEndian.PutUint32(w.out[4:], uint32(len(w.block)))
 	binary.LittleEndian.PutUint32(w.out[8:], crc32.Checksum(stored, w.table))
-	if err := w.disk.take(int64(blockHeader+len(stored)), w.rows, int64(len(w.block))); err != nil {
+	if err := w.sorter.disk.take(int64(blockHeader+len(stored)), w.rows, int64(len(w.block))); err != nil {
 		return err
 	}
 	w.rows = 0
@@ -144,12 +140,13 @@ func (w *runWriter) flush() error {
 }
 
 func (w *runWriter) finish() (*run, error) {
-	if err := w.seek(len(w.run.sections) - 1); err != nil {
+	if err := w.seek(w.sorter.options.Regions); err != nil {
 		return nil, err
 	}
-	w.run.sections[w.at].end = w.run.size
-	if w.run.kept {
-		if _, err := w.run.f.Write(w.run.index()); err != nil {
+	w.run.sections.seal(w.encoded)
+	w.sorter.hold(w.run, w.encoded)
+	if w.run.kept || w.run.sections.held == nil {
+		if _, err := w.run.f.Write(w.run.index(w.encoded)); err != nil {
 			return nil, spillError(err, w.run.f.Name())
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"bulkload/pkg/setting"
 )
@@ -45,7 +44,7 @@ func Reopen(o Options, saved []SavedRun) (_ *Sorter, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.done = true
+	s.done, s.saved = true, make([]added, s.options.Regions)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -58,14 +57,11 @@ func Reopen(o Options, saved []SavedRun) (_ *Sorter, err error) {
 		if filepath.Base(r.Name) != r.Name {
 			return nil, fmt.Errorf("%w: %q is not a name of one", ErrCorrupt, r.Name)
 		}
-		opened, err := openRun(filepath.Join(s.options.Dir, r.Name), r.Size, s.options.Regions)
+		opened, err := s.openRun(filepath.Join(s.options.Dir, r.Name), r.Size)
 		if err != nil {
 			return nil, err
 		}
 		s.runs = append(s.runs, opened)
-		for _, section := range opened.sections {
-			s.stats.Rows += section.rows
-		}
 		s.stats.Runs++
 		s.stats.SpillBytes += opened.size
 		s.disk.give(-opened.size)
@@ -73,17 +69,30 @@ func Reopen(o Options, saved []SavedRun) (_ *Sorter, err error) {
 	return s, s.reduceRuns()
 }
 
-func openRun(name string, size int64, regions int) (*run, error) {
+// openRun opens a run and counts its rows.
+func (s *Sorter) openRun(name string, size int64) (*run, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	r, err := readIndex(f, size)
-	if err == nil && len(r.sections) != regions {
-		err = fmt.Errorf("it has %s, not %d", setting.Count(len(r.sections), "region"), regions)
+	r := &run{f: f, kept: true}
+	encoded, err := r.readIndex(size)
+	if n := r.sections.regions; err == nil && n != s.options.Regions {
+		err = fmt.Errorf("it has %s, not %d", setting.Count(n, "region"), s.options.Regions)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%w: %s: %w", ErrCorrupt, name, err), f.Close())
+	}
+	s.hold(r, encoded)
+	var find lookup
+	for region := range s.saved {
+		section, err := find.section(r, region)
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		s.saved[region].rows += section.rows
+		s.saved[region].bytes += section.raw
+		s.stats.Rows += section.rows
 	}
 	return r, nil
 }
@@ -98,24 +107,21 @@ const runFooter = 4 + 4 + len(runMagic)
 // addition to a block of the usual size.
 const maxRunBlock = 1<<32 - 1 + runBlock
 
-// index returns the index of the run's blocks with its footer.
-func (r *run) index() []byte {
-	b := binary.AppendUvarint(nil, uint64(len(r.sections)))
+// index returns the index of the run's blocks with its footer, of the encoded sections. It follows the blocks.
+func (r *run) index(encoded []byte) []byte {
+	b := binary.AppendUvarint(nil, uint64(r.sections.regions))
 	b = binary.AppendUvarint(b, uint64(r.maxBlock))
-	for _, s := range r.sections {
-		b = binary.AppendUvarint(b, uint64(s.end-s.off))
-		b = binary.AppendUvarint(b, uint64(s.rows))
-		b = binary.AppendUvarint(b, uint64(s.raw))
-	}
+	r.sections.at = r.size + int64(len(b))
+	b = append(b, encoded...)
 	n := len(b)
 	b = binary.LittleEndian.AppendUint32(b, uint32(n))
 	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[:n], crc32.MakeTable(crc32.Castagnoli)))
 	return append(b, runMagic...)
 }
 
-// readIndex reads the index of a run of a known size.
-func readIndex(f *os.File, size int64) (*run, error) {
-	info, err := f.Stat()
+// readIndex reads the index of a run of a known size, and returns the encoded sections.
+func (r *run) readIndex(size int64) ([]byte, error) {
+	info, err := r.f.Stat()
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +129,7 @@ func readIndex(f *os.File, size int64) (*run, error) {
 		return nil, fmt.Errorf("it has %s, not %d", setting.Count(info.Size(), "byte"), size)
 	}
 	var footer [runFooter]byte
-	if _, err := f.ReadAt(footer[:], size-int64(runFooter)); err != nil {
+	if _, err := r.f.ReadAt(footer[:], size-int64(runFooter)); err != nil {
 		return nil, err
 	}
 	n := int64(binary.LittleEndian.Uint32(footer[:]))
@@ -132,19 +138,18 @@ func readIndex(f *os.File, size int64) (*run, error) {
 	}
 	index := make([]byte, n)
 	at := size - int64(runFooter) - n
-	if _, err := f.ReadAt(index, at); err != nil {
+	if _, err := r.f.ReadAt(index, at); err != nil {
 		return nil, err
 	}
 	if crc32.Checksum(index, crc32.MakeTable(crc32.Castagnoli)) != binary.LittleEndian.Uint32(footer[4:]) {
 		return nil, errors.New("the checksum of its index is wrong")
 	}
-	r := &run{f: f, kept: true}
-	return r, r.parseIndex(index, at)
+	return r.parseIndex(index, at)
 }
 
-// parseIndex parses the index of a run that has the given number of bytes of blocks.
-func (r *run) parseIndex(b []byte, blocks int64) error {
-	bad := false
+// parseIndex parses the index of a run that has the given number of bytes of blocks, and returns the encoded sections.
+func (r *run) parseIndex(index []byte, blocks int64) ([]byte, error) {
+	b, bad := index, false
 	next := func(limit int64) int64 {
 		v, n := binary.Uvarint(b)
 		if n <= 0 || v > uint64(limit) {
@@ -156,16 +161,18 @@ func (r *run) parseIndex(b []byte, blocks int64) error {
 	}
 	regions := next(int64(len(b) / 3)) // each takes at least three bytes
 	r.maxBlock = int(next(maxRunBlock))
-	r.sections = slices.Grow(r.sections, int(regions))
+	encoded := index[len(index)-len(b):]
+	r.sections.at = blocks + int64(len(index)-len(b))
 	for range regions {
-		s := section{off: r.size}
-		s.end = s.off + next(blocks-r.size)
-		s.rows, s.raw = next(1<<62), next(1<<62)
-		r.size = s.end
-		r.sections = append(r.sections, s)
+		at, x := len(encoded)-len(b), section{off: r.size}
+		r.size += next(blocks - r.size)
+		x.rows = next(1 << 62)
+		next(1 << 62) // raw
+		r.sections.next(encoded[:at], x)
 	}
 	if bad || len(b) > 0 || r.size != blocks {
-		return errors.New("its index does not fit it")
+		return nil, errors.New("its index does not fit it")
 	}
-	return nil
+	r.sections.seal(encoded)
+	return encoded, nil
 }

@@ -108,6 +108,8 @@ type Sorter struct {
 	writers []*Writer
 	runs    []*run
 	spare   []buffers // of closed merges
+	saved   []added   // to each region, in runs of an earlier sort
+	held    int64     // bytes of sections in memory
 	stats   Stats
 	done    bool
 
