@@ -4,10 +4,12 @@ import (
 	"math"
 	"slices"
 
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/chunk"
 	"bulkload/internal/pipeline/share"
+	"bulkload/pkg/setting"
 )
 
 // Default sizes of the parts of the work. A task costs about five seconds of a core before it starts to work, so a few large tasks are
@@ -135,16 +137,36 @@ func reduceRanges(weights []int64, regions int, input int64, reduces int) []buil
 	return packRegions(weights, tasksFor(total, bytesPerReduce, regions), bytesPerReduce)
 }
 
-// chunkSize returns a chunk size such that a reduce holds a chunk of every map within half of its memory.
+// openBlocks is the memory of a chunk in a merge besides its packed bytes: two unpacked blocks, whose last row may be longer.
+const openBlocks = 192 << 10
+
+// chunkSize returns a chunk size such that a reduce holds a chunk of every map within half of its memory, or in all of it if there are too many maps for
+// that.
 func chunkSize(memory spec.Size, maps int) int {
-	return min(max(int(int64(memory)/2/int64(maps)), chunk.MinSize), chunk.DefaultSize)
+	return min(max(int(int64(memory)/2/int64(maps))-openBlocks, chunk.MinSize), chunk.DefaultSize)
+}
+
+// mostMaps returns the number of maps whose chunks a reduce can hold.
+func mostMaps(memory spec.Size) int { return int(memory / (chunk.MinSize + openBlocks)) }
+
+// fits returns an error if there are too many maps for the memory of a reduce.
+func (w *Work) fits() error {
+	if most := mostMaps(w.ReduceMemory); w.Maps > most {
+		return fail.With(fail.Config, setting.Errorf("%d maps are too many: the containers of reduces hold the rows of %d at a time (give more with %s, or fewer %s)", w.Maps, most, setting.ReduceMemory, setting.Maps))
+	}
+	return nil
+}
+
+// chosenMaps returns the number of maps for the given bytes of input.
+func chosenMaps(input int64, reduce Container) int {
+	return tasksFor(input, bytesPerMap, min(maxMaps, mostMaps(reduce.program())))
 }
 
 // cutWork cuts a plan into tasks. Numbers that are zero are chosen.
 func cutWork(p *share.Plan, maps, reduces int, m, r Container, workers int) *Work {
 	regions := p.Regions()
 	if maps == 0 {
-		maps = tasksFor(p.Bytes(), bytesPerMap, maxMaps)
+		maps = chosenMaps(p.Bytes(), r)
 	}
 	maps = max(min(maps, len(p.Parts)), 1)
 	return &Work{Schema: 1, Maps: maps, Reduces: reduceRanges(p.Weights, regions, p.Bytes(), reduces), ChunkSize: chunkSize(r.program(), maps),

@@ -26,7 +26,7 @@ const (
 // Predict predicts a job whose work takes the given time in one process, over all cores. shares are the regions' shares of its rows.
 func (s Settings) Predict(input, text int64, shares []float64, work time.Duration) Prediction {
 	p := Prediction{MapMemory: cmp.Or(s.MapMemory, DefaultMapMemory), ReduceMemory: cmp.Or(s.ReduceMemory, DefaultReduceMemory), ShuffleBytes: int64(packedShare * float64(text))}
-	p.Maps = cmp.Or(s.Maps, tasksFor(input, bytesPerMap, maxMaps))
+	p.Maps = cmp.Or(s.Maps, chosenMaps(input, Container{Memory: p.ReduceMemory, Heap: reduceHeap}))
 	weights := make([]int64, len(shares))
 	for i, part := range shares {
 		weights[i] = int64(part * float64(text))

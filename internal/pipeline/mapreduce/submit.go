@@ -69,6 +69,9 @@ func (e *Engine) submit(ctx context.Context, makePlan func(context.Context) (*sh
 		return nil, err
 	}
 	w := e.Cut(p)
+	if err := w.fits(); err != nil {
+		return nil, err
+	}
 	w.Tag, w.Samples, w.Filtered = newTag(), e.Samples, e.Filtered != ""
 	dir := at.Join(dirPrefix + w.Tag)
 	w.Dir = dir.URI()
