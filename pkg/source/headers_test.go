@@ -106,6 +106,8 @@ func TestHeadersThatMatch(t *testing.T) {
 	d := withHeader(t, dialect.CSV, dialect.HeaderMatch)
 	iab := []string{"id", "a", "b"}
 	null := Options{Columns: iab, Missing: MissingNull}
+	hive := withHeader(t, dialect.Hive, dialect.HeaderMatch)
+	escaped := withHeader(t, dialect.HiveEscaped, dialect.HeaderMatch)
 	for _, tt := range []headerCase{
 		{name: "another order", o: Options{Columns: iab}, files: []string{"id,a,b\n1,a1,b1\n", "id,b,a\n2,b2,a2\n"}, want: []string{"1/a1/b1", "2/a2/b2"}},
 		{name: "with and without", o: Options{Columns: iab}, files: []string{"1,a1,b1\n", "b,a,id\n2,3,4\n", "5,6,7\n"}, want: []string{"1/a1/b1", "4/3/2", "5/6/7"}},
@@ -119,8 +121,16 @@ func TestHeadersThatMatch(t *testing.T) {
 		{name: "one column", o: Options{Columns: iab[:1]}, files: []string{"id\n1\n", "2\n"}, want: []string{"1", "2"}},
 		{name: "a mark", o: Options{Columns: iab}, files: []string{"\n\ufeffid,b,a\n1,2,3\n"}, err: "a byte order mark stands before its first name"},
 		{name: "a mark before data", o: Options{Columns: iab}, files: []string{"\n\ufeff1,2,3\n4,5,6\n"}, want: []string{"!a byte", "4/5/6"}},
+		{name: "Hive, some in another order", d: hive, o: Options{Columns: iab}, files: []string{"b\x01id\n1\x012\n", "id\x01a\x01b\n3\x014\x015\n"}, err: `column "a" is missing`},
+		{name: "Hive, the first ones", d: hive, o: Options{Columns: iab}, files: []string{"id\x01a\n1\x012\n"}, err: `column "b" is missing`},
+		{name: "Hive, escaped", d: escaped, o: Options{Columns: iab}, files: []string{"b\x01id\n1\x012\n"}, err: `column "a" is missing`},
+		{name: "Hive, null", d: hive, o: null, files: []string{"b\x01id\n1\x012\n", "3\x014\n"}, want: []string{"2/-/1", "3/4/-"}},
+		{name: "Hive, fail", d: hive, o: Options{Columns: iab, Missing: MissingFail}, files: []string{"b\x01id\n1\x012\x013\n"}, want: []string{"!2 columns", "1/2/3"}},
+		{name: "Hive, data of an older file", d: hive, o: Options{Columns: iab}, files: []string{"1\x012\n", "b\x01a\x01id\n3\x014\x015\n"}, want: []string{"1/2/-", "5/4/3"}},
 	} {
-		tt.d = d
+		if tt.d == nil {
+			tt.d = d
+		}
 		t.Run(tt.name, tt.run)
 	}
 }

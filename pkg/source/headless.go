@@ -44,16 +44,19 @@ func (f *inputFile) firstValues(values []string, o *Options) error {
 
 // swapped reports whether the values of a first record are the names of the columns in another order, or some of them if others are NULL.
 func (f *inputFile) swapped(values, columns []string, o *Options) bool {
-	all := len(values) > 1 && len(values) == len(columns) || f.older(columns, o)
-	return all && sniff.Named(values, columns) && !sniff.Alike(values, columns[:len(values)])
+	return len(values) > 1 && f.isHeader(values, columns, o) && !sniff.Alike(values, columns[:len(values)])
 }
 
 // matches reports whether the values of a first record are a header, which may be in every file: the names of the columns, or some of them
 // if others are NULL.
 func (f *inputFile) matches(values []string, o *Options) bool {
-	columns := f.without(o.Columns)
-	all := len(values) == len(columns) || len(values) > 1 && o.Missing == MissingNull
-	return all && sniff.Named(values, columns) || sniff.Alike(values, o.Columns)
+	return f.isHeader(values, f.without(o.Columns), o) || sniff.Alike(values, o.Columns)
+}
+
+// isHeader reports whether values are the names of the columns in any order, or some of them where a record with so few values would be
+// taken: names are never data.
+func (f *inputFile) isHeader(values, columns []string, o *Options) bool {
+	return (len(values) == len(columns) || f.older(len(values), columns, o)) && sniff.Named(values, columns)
 }
 
 // blankFirst reports whether a text begins with a blank line, which is a record of a single column.
@@ -86,7 +89,7 @@ func (in *Input) headless(f *inputFile) error {
 		return f.errNames()
 	}
 	f.record = nil
-	if f.short = f.older(columns, &in.opts); f.short {
+	if f.short = f.older(f.values, columns, &in.opts); f.short {
 		f.columns = columns[:f.values]
 	} else if others {
 		f.columns = columns
@@ -94,10 +97,10 @@ func (in *Input) headless(f *inputFile) error {
 	return nil
 }
 
-// older reports whether a file's first record has fewer values than columns, so that the last ones are NULL: so it is if missing columns are
-// NULL, and for Hive text older than its table's last columns. All records of the file must have the same number. A single value does not
-// count, as it can be a whole line with another separator.
-func (f *inputFile) older(columns []string, o *Options) bool {
+// older reports whether n, the number of values of a file's first record, is less than that of columns, so that the last ones are NULL: so it is
+// if missing columns are NULL, and for Hive text older than its table's last columns. All records of the file must have the same number. A single
+// value does not count, as it can be a whole line with another separator.
+func (f *inputFile) older(n int, columns []string, o *Options) bool {
 	hive := o.Missing == "" && f.dialect != nil && (f.dialect.Name == dialect.Hive || f.dialect.Name == dialect.HiveEscaped)
-	return f.values > 1 && f.values < len(columns) && (hive || o.Missing == MissingNull)
+	return n > 1 && n < len(columns) && (hive || o.Missing == MissingNull)
 }
