@@ -74,8 +74,8 @@ func (t delimitedText) strays(s *strays, _ *Options) {
 	case d.RecordSep == "\n" && d.Escape != "" && (d.Map == dialect.Postgres || d.Map == dialect.JQ || d.Map == dialect.HiveCRLF):
 		s.cr, s.noCR = reasonCR, true
 	}
-	if s.comments = d.Comment != ""; !d.QuotedOnly {
-		s.escape = d.Escape
+	if s.comments = d.Comment != ""; d.Escape != "" && !d.QuotedOnly {
+		s.escaped = delimited.New(d, 1, t.f.decoder()).Escaped
 	}
 	s.noSub = strings.IndexByte(d.FieldSep+d.RecordSep, sub) >= 0
 	s.noWide = d.FieldSep[0] >= 0xfe
@@ -84,7 +84,7 @@ func (t delimitedText) strays(s *strays, _ *Options) {
 func (t delimitedText) splits(ctx context.Context, o *Options, add func(start, end int64, group int)) error {
 	f, d, text := t.f, t.f.dialect, t.f.toCut(o)
 	places, err := []int64{text.Begin, text.End}, error(nil) // one split
-	if scanner := delimited.New(d, 1, f.decoder()); d.RFC4180() {
+	if scanner := delimited.New(d, 1, f.decoder()); d.RFC4180() && (f.decoder() == nil || d.FieldSep[0] < f.charset.Safe()) {
 		places, err = splits.CSV(ctx, text, d.FieldSep[0])
 	} else if d.Cuttable() && d.Quote == "" {
 		places, err = splits.Lines(ctx, text, o.MaxRecord, scanner.Start)

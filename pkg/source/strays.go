@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 	"unicode/utf8"
-
-	"bulkload/internal/formats/delimited"
 )
 
 // Reasons for records that result from concatenated files, or whose ends differ from those of their dialect.
@@ -28,15 +26,15 @@ const sub = 0x1a // SUB, Control-Z
 // strays holds the facts that a reader needs to find a file's stray records: records that result from the making of the file and are not
 // data.
 type strays struct {
-	repeats bool   // a record can repeat the header
-	column  int    // the first column with a name, if so
-	length  uint32 // of that name
-	begins  byte   // its first byte
-	cr      string // the reason for a record whose last value ends with CR; none: such a value is data
-	noCR    bool   // a record's end has no CR
-	noSub   bool   // 0x1A is a separator
-	noWide  bool   // a record can begin with a separator that is a byte of UTF-16's mark
-	escape  string
+	repeats bool                   // a record can repeat the header
+	column  int                    // the first column with a name, if so
+	length  uint32                 // of that name
+	begins  byte                   // its first byte
+	cr      string                 // the reason for a record whose last value ends with CR; none: such a value is data
+	noCR    bool                   // a record's end has no CR
+	noSub   bool                   // 0x1A is a separator
+	noWide  bool                   // a record can begin with a separator that is a byte of UTF-16's mark
+	escaped func(text []byte) bool // reports whether the byte after a text is; nil: there are no escapes
 
 	comments bool // can follow a record
 }
@@ -146,7 +144,7 @@ func (r *Reader) undecidedSub(n int) int {
 
 // escaped reports whether the last byte of a record is escaped.
 func (r *Reader) escaped(record []byte) bool {
-	return r.strays.escape != "" && delimited.Escaped(record[:len(record)-1], r.strays.escape[0])
+	return r.strays.escaped != nil && r.strays.escaped(record[:len(record)-1])
 }
 
 // repeatsHeader reports whether values are the names of the file's columns.

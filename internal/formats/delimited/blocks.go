@@ -46,7 +46,7 @@ func (s *Scanner) follow(text []byte, n, from, to int, inside, begins, ends bool
 	switch {
 	case !aligned || s.hasEscape && len(escapes) == 0 && from > 0 && !begins:
 		faulty = true // a run of escapes, or of bytes that may belong to a character, begins before the text
-	case s.hasEscape && (inside || !s.dialect.QuotedOnly) && s.escaped(text[:from]):
+	case (inside || !s.dialect.QuotedOnly) && s.Escaped(text[:from]):
 		skip++
 	}
 	if begins && from == 0 {
@@ -74,7 +74,7 @@ func (s *Scanner) follow(text []byte, n, from, to int, inside, begins, ends bool
 				inside, closed = false, pos
 				faulty = faulty || !s.mayClose(text[:n], pos+1, ends)
 			case s.hasQuote && c == s.quote:
-				reopens := s.dialect.Doubled && pos > 0 && text[pos-1] == s.quote && (closed == pos-1 || pos == from)
+				reopens := s.dialect.Doubled && pos > 0 && (closed == pos-1 || pos == from && s.endsWith(text[:pos], s.dialect.Quote))
 				faulty = faulty || !reopens && !s.mayOpen(text[:pos], begins)
 				inside = true
 			case !inside && start < 0 && strings.HasPrefix(string(text[pos:min(n, pos+len(s.end))]), s.end):
@@ -116,10 +116,7 @@ func (s *Scanner) mayOpen(before []byte, begins bool) bool {
 	if len(before) == 0 {
 		return begins
 	}
-	ends := func(sep string) bool {
-		return bytes.HasSuffix(before, []byte(sep)) && !(s.hasEscape && !s.dialect.QuotedOnly && s.escaped(before[:len(before)-len(sep)]))
-	}
-	return ends(s.sep) || ends(s.end)
+	return s.endsWith(before, s.sep) || s.endsWith(before, s.end)
 }
 
 // mayClose reports whether a quote before a position may close a value.

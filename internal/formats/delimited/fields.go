@@ -185,27 +185,16 @@ func (s *Scanner) newFault(start, row, at int, reason string) *Fault {
 // fault returns a fault. The bad record ends with the line that the fault is on.
 func (s *Scanner) fault(start, row, at, n int, last bool, reason string) (int, *Fault) {
 	f := s.newFault(start, row, at, reason)
-	for f.End < 0 {
-		i := bytes.Index(s.Data[at:n], []byte(s.end))
-		if i < 0 {
-			break
-		}
-		if at += i; !s.hasEscape || s.dialect.QuotedOnly || !s.escaped(s.Data[start:at]) {
-			f.End = at
-		}
-		at += len(s.end)
-	}
-	switch {
-	case f.End >= 0:
-		f.End = at
-	case last:
+	if next := s.afterEnd(s.Data[start:n], at-start, s.hasEscape && !s.dialect.QuotedOnly); next >= 0 {
+		f.End = start + next
+	} else if last {
 		f.End = n
 	}
 	return s.bad(start, row, f)
 }
 
-// Escaped reports whether the text ends with an odd number of escapes.
-func Escaped(text []byte, escape byte) bool {
+// escaped reports whether the text ends with an odd number of escapes.
+func escaped(text []byte, escape byte) bool {
 	n := len(text)
 	for n > 0 && text[n-1] == escape {
 		n--

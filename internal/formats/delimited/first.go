@@ -2,6 +2,8 @@ package delimited
 
 import (
 	"bytes"
+	"math/bits"
+	"unicode/utf8"
 
 	"bulkload/pkg/source/dialect"
 )
@@ -94,7 +96,7 @@ func (s *Scanner) One(text []byte) []byte {
 
 // TrimEnd returns a record without its end mark, and without the blank lines after it. An escaped end mark ends no record.
 func (s *Scanner) TrimEnd(record []byte) []byte {
-	escaped := func(text []byte) bool { return s.hasEscape && !s.dialect.QuotedOnly && s.escaped(text) }
+	escaped := func(text []byte) bool { return !s.dialect.QuotedOnly && s.Escaped(text) }
 	cr := func(line []byte) []byte {
 		if text, ok := bytes.CutSuffix(line, []byte{'\r'}); ok && s.cr && !escaped(text) {
 			return text
@@ -104,38 +106,38 @@ func (s *Scanner) TrimEnd(record []byte) []byte {
 	if !bytes.HasSuffix(record, []byte(s.end)) {
 		return cr(record) // the end of the file
 	}
-	for {
-		line, ok := bytes.CutSuffix(record, []byte(s.end))
-		if !ok || escaped(line) {
-			return record
-		}
-		if record = cr(line); !s.cr || s.cols == 1 {
-			return record // a blank line is a record
+	for s.endsWith(record, s.end) {
+		if record = cr(record[:len(record)-len(s.end)]); !s.cr || s.cols == 1 {
+			break // a blank line is a record
 		}
 	}
+	return record
 }
 
 // Start returns the offset of the first record that begins at or after a position of the text, -1 for none. The dialect
 // must not have quotes. whole means that the text begins with a record; otherwise Start also returns -1 if the beginning of
 // the record depends on bytes before the text.
 func (s *Scanner) Start(text []byte, at int, whole bool) int {
-	for from := max(0, at-len(s.end)); ; {
-		i := bytes.Index(text[from:], []byte(s.end))
+	at = max(0, at-len(s.end))
+	i := bytes.Index(text[at:], []byte(s.end))
+	if i < 0 || !whole && s.depends(text[:at+i]) {
+		return -1
+	}
+	return s.afterEnd(text, at+i, s.hasEscape)
+}
+
+// afterEnd returns the offset after the first end of a record at or after a position of the text, -1 if there is none. Escapes may count.
+func (s *Scanner) afterEnd(text []byte, at int, escapes bool) int {
+	for known := 0; ; at++ {
+		i := bytes.Index(text[at:], []byte(s.end))
 		if i < 0 {
 			return -1
 		}
-		from += i
-		if from+len(s.end) >= at && !whole && s.depends(text[:from]) {
-			return -1
+		at += i
+		var ok bool
+		if ok, known = s.stands(text, at, known, escapes); ok {
+			return at + len(s.end)
 		}
-		if !s.startsAt(text, from) {
-			from++
-			continue
-		}
-		if next := from + len(s.end); next >= at && (!s.hasEscape || !s.escaped(text[:from])) {
-			return next
-		}
-		from++
 	}
 }
 
@@ -148,53 +150,62 @@ func (s *Scanner) depends(text []byte) bool {
 	return n == 0 && (s.hasEscape || s.unsafe)
 }
 
-// startsAt reports whether a character begins at a position of the text. It steps from character to character, beginning after the last preceding
-// byte that is certainly a character.
-func (s *Scanner) startsAt(text []byte, at int) bool {
-	if !s.unsafe {
-		return true
-	}
-	from, skip := at, 0
-	for from > 0 && text[from-1] >= s.charset.Safe() {
-		from--
-	}
-	for {
-		starts, next := s.charset.Starts(text[from:min(from+64+ahead, len(text))], skip)
-		if at < from+64 {
-			return (starts>>(at-from))&1 != 0
-		}
-		from, skip = from+64, next
-	}
-}
-
-// escaped reports whether the text ends with an odd number of escapes. In a character set whose characters can end with
-// the byte of the escape, it steps from character to character, beginning after the last byte that is certainly a character.
-func (s *Scanner) escaped(text []byte) bool {
-	if !s.unsafe {
-		return Escaped(text, s.escape)
-	}
-	if len(text) == 0 || text[len(text)-1] != s.escape {
+// endsWith reports whether a text ends with a separator, which is not escaped.
+func (s *Scanner) endsWith(text []byte, sep string) bool {
+	if !bytes.HasSuffix(text, []byte(sep)) {
 		return false
 	}
-	from := len(text)
-	for from > 0 && text[from-1] >= s.charset.Safe() {
+	stands, _ := s.stands(text, len(text)-len(sep), 0, s.hasEscape && !s.dialect.QuotedOnly)
+	return stands
+}
+
+// stands reports whether the first byte of a separator, at a position of the text, is one: it begins a character and, if escapes count, no escape
+// stands before it. known is as for startsAt.
+func (s *Scanner) stands(text []byte, at, known int, escapes bool) (bool, int) {
+	n := 0 // number of escapes before it
+	if escapes {
+		n = at - len(bytes.TrimRight(text[:at], s.dialect.Escape))
+	}
+	begins, known := s.startsAt(text, at-n, known)
+	switch {
+	case n == 0:
+		return begins, known
+	case !begins:
+		n-- // the last byte of a character
+	}
+	return n&1 == 0, known
+}
+
+// startsAt reports whether a special byte at a position of the text begins a character. It steps from character to character, beginning after the
+// last preceding byte that is certainly a character, or at known, where a character begins. It returns such a position for the next call with the
+// same text and no lower position, so that many calls step over each character once.
+func (s *Scanner) startsAt(text []byte, at, known int) (bool, int) {
+	if !s.unsafe || text[at] < s.charset.Safe() || text[at] < utf8.RuneSelf && at > 0 && text[at-1] < utf8.RuneSelf { // as in begins
+		return true, known
+	}
+	from := at
+	for from > known && text[from-1] >= s.charset.Safe() {
 		from--
 	}
-	n, skip := 0, 0
-	for from < len(text) {
-		block := text[from:min(from+64, len(text))]
-		starts, next := s.charset.Starts(text[from:min(from+64+ahead, len(text))], skip)
-		for i, c := range block {
-			switch {
-			case (starts>>i)&1 == 0 || c != s.escape:
-				n = 0
-			default:
-				n++
-			}
+	for from <= at {
+		known = from
+		starts, next := s.charset.Starts(text[from:min(from+64+ahead, at+1+ahead, len(text))], 0)
+		if i := at - from; i < 64 {
+			known = from + max(bits.Len64(starts&(2<<i-1))-1, 0)
+			return (starts>>i)&1 != 0, known
 		}
-		from, skip = from+len(block), next
+		from += 64 + next
 	}
-	return n&1 != 0
+	return false, known
+}
+
+// Escaped reports whether the byte after the text is escaped: an odd number of escapes stands before it.
+func (s *Scanner) Escaped(text []byte) bool {
+	if !s.hasEscape || len(text) == 0 || text[len(text)-1] != s.escape {
+		return false
+	}
+	stands, _ := s.stands(text, len(text), 0, true)
+	return !stands
 }
 
 // Whole reports whether the last record of a text ends with the text: no quote is open, and no escape is at its end, so

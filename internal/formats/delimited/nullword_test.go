@@ -116,7 +116,7 @@ func TestNullWordOfScanner(t *testing.T) {
 	} {
 		for _, token := range nullTokens(rand.New(rand.NewPCG(seed, 2))) {
 			d := *d
-			if d.Null = []string{token}; d.Check() != nil || d.Escape != "" && Escaped([]byte(token), d.Escape[0]) {
+			if d.Null = []string{token}; d.Check() != nil || d.Escape != "" && escaped([]byte(token), d.Escape[0]) {
 				continue // it would escape the next byte
 			}
 			end := d.RecordSep

@@ -110,10 +110,9 @@ func (s *Scanner) skipComments(at, n int, last bool) int {
 		if !bytes.HasPrefix(s.Data[at:n], []byte(s.dialect.Comment)) {
 			return at
 		}
-		i := bytes.Index(s.Data[at:n], []byte(s.end))
-		switch {
-		case i >= 0:
-			at += i + len(s.end)
+		switch next := s.afterEnd(s.Data[at:n], 0, false); {
+		case next >= 0:
+			at += next
 		case last:
 			return n
 		default:

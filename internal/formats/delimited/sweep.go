@@ -41,7 +41,7 @@ func newSweep(s *Scanner) *sweep {
 	if w.usable && len(s.dialect.Null) == 1 {
 		null := s.dialect.Null[0]
 		// Under these conditions, the text for NULL between separators is a single field.
-		w.usable = len(null) <= 6 && !strings.Contains(null, s.sep) && !strings.Contains(null, s.end) && !(s.hasEscape && Escaped([]byte(null), s.escape))
+		w.usable = len(null) <= 6 && !strings.Contains(null, s.sep) && !strings.Contains(null, s.end) && !(s.hasEscape && escaped([]byte(null), s.escape))
 		var word [8]byte
 		n := copy(word[:], s.sep+null+s.sep)
 		w.null, w.nullMask = binary.LittleEndian.Uint64(word[:]), math.MaxUint64>>(64-8*n)
@@ -115,7 +115,7 @@ func (s *Scanner) take(start, k int) (next int, ok bool) {
 			break
 		}
 		to := end
-		if s.cr && to > int(from) && data[to-1] == '\r' && !(s.hasEscape && Escaped(data[from:to-1], s.escape)) {
+		if s.cr && to > int(from) && data[to-1] == '\r' && !(s.hasEscape && escaped(data[from:to-1], s.escape)) {
 			to--
 		}
 		*last = s.word.span(data, int(from), to)

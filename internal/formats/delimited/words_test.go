@@ -90,7 +90,7 @@ func TestWords(t *testing.T) {
 		for i := range n {
 			text[2+i] = '\\'
 		}
-		if Escaped(text, '\\') != (n%2 == 1) {
+		if escaped(text, '\\') != (n%2 == 1) {
 			t.Fatalf("%d escapes", n)
 		}
 	}
