@@ -22,12 +22,23 @@ func TestNullInCharset(t *testing.T) {
 		{"mysql-csv", "cp1252", "1,\\\x97\n2,\x97\n3,\"\x97\"\n", "1 — 2 NULL 3 —"},
 		{"mysql", "big5", "1\t\xa1\x58\n2\t\\\xa1\x58\n3\t-\n", "1 NULL 2 — 3 NULL"},
 		{"csv", "utf-8", "1,—\n2,NÃO\n3,\"—\"\n", "1 NULL 2 NULL 3 —"},
+		{"csv", "cp1252", "1,—\n—,\"—\"\n3,—", "1 â€” â€” â€” 3 â€”"}, // the bytes of the text for NULL in UTF-8
+		{"mysql", "cp1252", "1\t—\n—\t\\—\n3\t\x97", "1 â€” â€” â€” 3 NULL"},
+		{"trimmed", "cp1252", "1, — \n—, \x97\n", "1 â€” â€” NULL"},
+		{"escaped", "cp1252", "1\t\\—\n\\—\t\\\x97\n\\\x97\t—\n", "1 â€” â€” NULL NULL â€”"},
 	} {
 		set, err := charset.Lookup(tt.set)
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := preset(t, tt.preset, func(d *dialect.Dialect) { d.Null, d.NullQuoted = []string{"—", "NÃO", "-"}, false })
+		nulls, trim := []string{"—", "NÃO", "-"}, dialect.TrimNone
+		switch tt.preset {
+		case "trimmed":
+			tt.preset, trim = "csv", dialect.TrimBoth
+		case "escaped":
+			tt.preset, nulls = "mysql", []string{`\—`}
+		}
+		d := preset(t, tt.preset, func(d *dialect.Dialect) { d.Null, d.NullQuoted, d.Trim = nulls, false, trim })
 		s, data := New(d, 2, set), append([]byte(tt.text), make([]byte, Slack)...)
 		if next, bad := s.Scan(data, 0, len(tt.text), true); bad != nil || next != len(tt.text) {
 			t.Fatalf("%+v: %d, %+v", tt, next, bad)

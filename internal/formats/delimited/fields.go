@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"unicode/utf8"
 
 	"bulkload/pkg/source/dialect"
 	"bulkload/pkg/source/span"
@@ -13,7 +14,7 @@ import (
 func (s *Scanner) putPlain(start, row, end, n int, last bool) *Fault {
 	raw := s.Data[s.from:end]
 	switch {
-	case (s.nullSizes>>min(len(raw), 63))&1 != 0 && s.dialect.IsNull(raw, false):
+	case (s.nullSizes>>min(len(raw), 63))&1 != 0 && s.dialect.IsNull(raw, false) && !(s.nullWide && wide(raw)):
 		s.Fields = append(s.Fields, span.Null())
 	case s.charset == nil || ascii(s.Data, s.from, end):
 		s.Fields = append(s.Fields, span.Span{Off: uint32(s.from), Len: uint32(len(raw))})
@@ -47,7 +48,7 @@ func (s *Scanner) put(start, row, end, n int, last bool) *Fault {
 		from, to = s.trim(from, to)
 	}
 	raw := s.Data[from:to]
-	if (s.nullSizes>>min(len(raw), 63))&1 != 0 && s.dialect.IsNull(raw, s.quoted) {
+	if (s.nullSizes>>min(len(raw), 63))&1 != 0 && s.dialect.IsNull(raw, s.quoted) && !(s.nullWide && wide(raw)) {
 		s.Fields = append(s.Fields, span.Null())
 		return nil
 	}
@@ -175,6 +176,12 @@ func ascii(p []byte, from, to int) bool {
 		}
 	}
 	return binary.LittleEndian.Uint64(p[from:])&high&(1<<(uint(to-from)*8)-1) == 0
+}
+
+// wide reports whether the bytes of a text for NULL are characters beyond ASCII: in text of a character set, the same bytes are others. Bytes that
+// are not UTF-8 are meant as they are.
+func wide(null []byte) bool {
+	return utf8.Valid(null) && utf8.RuneCount(null) < len(null)
 }
 
 // newFault returns a fault of the current field. The end of the record is not set.

@@ -44,7 +44,7 @@ type Scanner struct {
 	nullEscape bool   // null is the only text for NULL, and begins with the escape
 	a, b, c, e uint64 // patterns of the special bytes
 	nullSizes  uint64 // bit n: a text for NULL has n bytes; bit 63: 63 bytes or more
-	nullWide   bool   // a text for NULL may have other bytes in the character set
+	nullWide   bool   // a text for NULL may have other bytes in the character set: they are compared when they are decoded
 	word       nullWord
 	sweep      *sweep
 
@@ -132,7 +132,7 @@ func New(d *dialect.Dialect, cols int, charset Charset) *Scanner {
 	s.quick = len(s.sep) == 1 && d.Trim == dialect.TrimNone && !s.rest
 	if len(d.Null) == 1 && s.hasEscape && !d.QuotedOnly && s.quick {
 		s.null = d.Null[0]
-		s.nullEscape = len(s.null) > 1 && s.null[0] == s.escape
+		s.nullEscape = len(s.null) > 1 && s.null[0] == s.escape && !s.nullWide
 	}
 	if s.quick && charset == nil {
 		s.word = newNullWord(d.Null)
@@ -186,7 +186,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 				}
 				raw := data[s.from:pos]
 				switch {
-				case (nulls>>min(len(raw), 63))&1 != 0 && s.dialect.IsNull(raw, false):
+				case (nulls>>min(len(raw), 63))&1 != 0 && s.dialect.IsNull(raw, false) && !(s.nullWide && wide(raw)):
 					fields = append(fields, span.Null())
 				case plain || ascii(data, s.from, pos):
 					fields = append(fields, span.Span{Off: uint32(s.from), Len: uint32(len(raw))})
