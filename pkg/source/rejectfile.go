@@ -15,7 +15,8 @@ import (
 //	{"path":"check.csv","offset":2301,"record":17,"column":"check_id","reason":"…","raw":"…"}
 //
 // so that it can be read as an input again, by [FormatRejects]; if that changes from one file to the next, another such line
-// precedes the first record. "partitions" there, such as ["dt=2026-11-01"], are columns that the records had by their path. "since" is
+// precedes the first record. "partitions" there, such as ["dt=2026-11-01"], are columns that the records had by their path; "headed" says that
+// a header has named a single column. "since" is
 // there when record counts from that byte of the file on; "lines" when the
 // record spans several; "column" and "value" when one column is at fault. "raw" is the record without its end mark,
 // "raw_base64" stands in for it when its bytes are not the same characters in UTF-8. Parquet and Avro have no such thing: raw is a line of CSV then,

@@ -115,6 +115,9 @@ func (f *inputFile) rejectForm(o *Options, schema []string) *rejects.Form {
 	return form
 }
 
+// isHeaded reports whether a header has named the columns of the records, also if those are from a reject file.
+func (f *inputFile) isHeaded() bool { return f.headed || f.rejects != nil && f.rejects.Headed }
+
 // packedRejects is the compression name of text in a reject file.
 const packedRejects = "rejects"
 

@@ -57,6 +57,7 @@ func (in *Input) schema() error {
 		in.columns, in.nothing = slices.Clone(in.opts.IfEmpty), true
 	}
 	in.met.has = make([]bool, len(in.columns))
+	headed := slices.ContainsFunc(in.files, (*inputFile).isHeaded)
 	for _, f := range in.files {
 		if err := f.content.offer(in.columns, first, &in.opts); err != nil {
 			return fmt.Errorf("%s: %w", f.Path, err)
@@ -77,6 +78,7 @@ func (in *Input) schema() error {
 		f.passOver(f.others)
 		f.cols = len(f.columns)
 		f.form = f.rejectForm(&in.opts, in.columns)
+		f.form.Headed = headed && f.facts.cut && len(f.form.Columns) == 1
 		f.formSections()
 	}
 	return nil

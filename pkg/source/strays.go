@@ -48,7 +48,7 @@ func (f *inputFile) strays(o *Options) (s strays) {
 	f.content.(textForm).strays(&s, o)
 	// One column without a header is often a list of words, and its name can be one of them.
 	s.column = slices.IndexFunc(f.columns, func(name string) bool { return name != "" })
-	if s.repeats = s.column >= 0 && (len(f.columns) > 1 || f.headed); s.repeats {
+	if s.repeats = s.column >= 0 && (len(f.columns) > 1 || f.isHeaded()); s.repeats {
 		s.length, s.begins = uint32(len(f.columns[s.column])), f.columns[s.column][0]
 	}
 	s.column = max(s.column, 0)

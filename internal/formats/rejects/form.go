@@ -24,6 +24,7 @@ type Form struct {
 	FieldSep  string   `json:"field_sep,omitempty"`
 	RecordSep string   `json:"record_sep,omitempty"`
 	Columns   []string `json:"columns,omitempty"` // in the order of the records
+	Headed    bool     `json:"headed,omitempty"`  // of one column: a header has named it, so that a record of its name is a repeated header
 
 	Dialect *dialect.Dialect `json:"dialect,omitempty"` // of format text
 	Escaped bool             `json:"escaped,omitempty"` // in the file only: the dialect's separators and texts for NULL are as dialect.Parse reads them
