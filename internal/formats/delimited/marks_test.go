@@ -65,7 +65,7 @@ func TestMarksInCharset(t *testing.T) {
 	}
 }
 
-// marks returns all places that a scanner finds in a text, of which a block begins at from.
+// marks returns all places that a scanner finds in a text. One block of it begins at from.
 func marks(d *dialect.Dialect, set Charset, text string, from int) string {
 	var b strings.Builder
 	data := append([]byte(text), make([]byte, Slack)...)
