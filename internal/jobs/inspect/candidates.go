@@ -88,8 +88,8 @@ func inSeparator(c rune) bool {
 func (j *judge) recordEnds(given string) []string {
 	switch given {
 	case "":
-	case "\n", "\r\n":
-		return []string{"", "\n"}
+	case "\r\n":
+		return []string{""}
 	default:
 		return []string{given}
 	}
@@ -136,9 +136,8 @@ func (j *judge) quotes(given string) []byte {
 	return quotes
 }
 
-// candidates returns the ways of cutting that the sample suggests and that parse its beginning. nearest is, among the other ways, the one that parses the
-// most records.
-func (j *judge) candidates(g *Given) (found []*scan, nearest *scan) {
+// candidates returns the ways of cutting that the sample suggests: those that parse its beginning, and the others that give several columns.
+func (j *judge) candidates(g *Given) (found, failed []*scan) {
 	quotes, ends := j.quotes(g.quote()), j.recordEnds(g.recordSep())
 	for _, sep := range j.separators(g.fieldSep()) {
 		for _, end := range ends {
@@ -156,14 +155,14 @@ func (j *judge) candidates(g *Given) (found []*scan, nearest *scan) {
 					}
 					if s := j.scan(w, d, headSize); s.bad == nil && s.width > 1 {
 						found = append(found, s)
-					} else if s.width > 1 && (nearest == nil || s.records > nearest.records) {
-						nearest = s
+					} else if s.width > 1 {
+						failed = append(failed, s)
 					}
 				}
 			}
 		}
 	}
-	return found, nearest
+	return found, failed
 }
 
 // has reports whether a writer can use these separators.
@@ -179,17 +178,14 @@ func (w *writer) has(sep, end string) bool {
 	return !w.lines || end == "" || end == "\n"
 }
 
-// read scans the whole sample with the candidates, and returns those that parse it. The second result is, among the other candidates and nearest, the one
-// that parses the most records.
-func (j *judge) read(heads []*scan, nearest *scan) ([]*scan, *scan) {
-	var whole []*scan
+// read scans the whole sample with the candidates, and returns those that parse it, and those that fail together with the ones that failed before.
+func (j *judge) read(heads, failed []*scan) (whole, all []*scan) {
 	for _, s := range heads {
-		full := j.scan(s.w, s.dialect, 0)
-		if full.bad == nil {
+		if full := j.scan(s.w, s.dialect, 0); full.bad == nil {
 			whole = append(whole, full)
-		} else if nearest == nil || full.records > nearest.records {
-			nearest = full
+		} else {
+			failed = append(failed, full)
 		}
 	}
-	return whole, nearest
+	return whole, failed
 }

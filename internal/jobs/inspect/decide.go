@@ -2,10 +2,12 @@ package inspect
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"slices"
 	"unicode/utf8"
 
+	"bulkload/internal/formats/sniff"
 	"bulkload/pkg/source/dialect"
 )
 
@@ -55,7 +57,7 @@ func (s *scan) readings(g *Given, more []string) []*reading {
 
 // headers returns the header settings that neither the writer nor the values rule out.
 func (s *scan) headers() []dialect.Header {
-	yes, no, same, filled := 0, 0, true, 0
+	yes, no, same, filled, shown := 0, 0, true, 0, false
 	enough := enoughTyped
 	if s.csv {
 		enough = 1 // CSV usually has a header
@@ -66,7 +68,9 @@ func (s *scan) headers() []dialect.Header {
 			continue
 		}
 		filled++
-		switch y, n := f.names(enough); {
+		y, n := f.names(enough)
+		shown = shown || y
+		switch {
 		case y && !n:
 			yes++
 		case n && !y:
@@ -103,35 +107,44 @@ func (s *scan) headers() []dialect.Header {
 	case s.w.named:
 		return only(dialect.HeaderYes)
 	}
-	if slices.Contains(found, dialect.HeaderYes) && !s.nameable() {
-		return only(dialect.HeaderNo)
+	if slices.Contains(found, dialect.HeaderYes) && s.unusable(false) != nil {
+		if !shown {
+			return only(dialect.HeaderNo)
+		}
+		return []dialect.Header{dialect.HeaderYes, dialect.HeaderNo} // a header that a job refuses is no record either
 	}
 	return found
 }
 
-// nameable reports whether the first records can be column names.
-func (s *scan) nameable() bool {
+// unusable returns an error if a job refuses the names in the first records. ignored reports that columns without a name are not read.
+func (s *scan) unusable(ignored bool) error {
 	for i := range s.files {
-		f := &s.files[i]
+		f, check := &s.files[i], sniff.CheckHeader
+		if ignored || s.files[i].unnamed() { // nameFirst names the first column
+			check = sniff.CheckTextHeader
+		}
+		names := make([]string, len(f.first))
 		for k, name := range f.first {
-			if len(name) == 0 && !(k == 0 && f.unnamed()) || len(name) > 128 || bytes.ContainsAny(name, "\n\x00") || !utf8.Valid(name) ||
-				slices.ContainsFunc(f.first[:k], func(other []byte) bool { return bytes.Equal(other, name) }) {
-				return false
+			if names[k] = string(name); !utf8.Valid(name) {
+				return fmt.Errorf("column %d has a name that is not UTF-8", k+1)
 			}
 		}
+		if err := check(names); err != nil {
+			return err
+		}
 	}
-	return true
+	return nil
 }
 
 // names reports whether there is evidence that the first record of a file consists of names, and whether there is evidence against that.
 func (f *fileScan) names(enough int) (yes, no bool) {
 	typed := 0
 	for k, name := range f.first {
-		if f.firstToken[k] >= 0 && !(k == 0 && f.unnamed()) || len(name) > 128 || bytes.ContainsAny(name, "\n\x00") || f.cols[k].again ||
-			slices.ContainsFunc(f.first[:k], func(other []byte) bool { return bytes.Equal(other, name) }) {
+		class := f.cols[k].typ.class()
+		if f.firstToken[k] >= 0 && !(k == 0 && f.unnamed()) || class == 0 && (len(name) > 128 || bytes.IndexByte(name, '\n') >= 0) || bytes.IndexByte(name, 0) >= 0 ||
+			f.cols[k].again || slices.ContainsFunc(f.first[:k], func(other []byte) bool { return bytes.Equal(other, name) }) {
 			no = true
 		}
-		class := f.cols[k].typ.class()
 		switch own := typeOf(name).class(); {
 		case class != 0 && own == class:
 			no = true

@@ -77,7 +77,7 @@ func (g *Given) distance(d *dialect.Dialect) (n int) {
 		return 0
 	}
 	o := g.text
-	for _, differs := range []bool{d.FieldSep != o.FieldSep, (d.RecordSep != "" && d.RecordSep != "\n") != (o.RecordSep != "" && o.RecordSep != "\n") || len(d.RecordSep) > 1, d.Quote != o.Quote,
+	for _, differs := range []bool{d.FieldSep != o.FieldSep, d.RecordSep != o.RecordSep, d.Quote != o.Quote,
 		d.Doubled != o.Doubled || d.Lenient != o.Lenient, d.Escape != o.Escape || d.QuotedOnly != o.QuotedOnly, d.Map != o.Map, !slices.Equal(d.Null, o.Null),
 		d.NullQuoted != o.NullQuoted, d.Header != o.Header} {
 		if differs {

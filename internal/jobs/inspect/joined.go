@@ -61,8 +61,12 @@ func (r *reading) concatenated(paths []text) *Doubt {
 			p, what = f.mark, "a byte order mark before a record"
 		}
 		if p != nil {
-			p.File = paths[i].path
-			return &Doubt{About: []string{"inputs"}, Text: fmt.Sprintf("%s in the middle of the file, as in concatenated files: give them as separate inputs", what), Place: p}
+			at := *p
+			at.File = paths[i].path
+			if r.dialect.Header == dialect.HeaderYes || r.dialect.Header == dialect.HeaderFirst && i == 0 {
+				at.Record-- // as a job counts
+			}
+			return &Doubt{About: []string{"inputs"}, Text: fmt.Sprintf("%s in the middle of the file, as in concatenated files: give them as separate inputs", what), Place: &at}
 		}
 	}
 	return nil

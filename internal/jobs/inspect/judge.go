@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"cmp"
 	"fmt"
 	"hash/maphash"
 	"iter"
@@ -18,6 +17,7 @@ type verdict struct {
 	others []*reading // if undecided, one of each group of readings with the same values
 	why    string     // why there is no reading, or which bytes contradict the chosen one
 	place  *Place     // place of the evidence
+	failed *scan      // without a reading: the nearest way of cutting with several columns, nil if there is none
 }
 
 // maxPreamble is the maximum number of lines before a header.
@@ -40,7 +40,9 @@ func (j *judge) judge(g *Given) *verdict {
 	}
 	if !v.found() {
 		j.skip, j.end = g.spec.SkipLines, g.spec.SkipEnd
-		v = j.oneColumn(g, v)
+		if v = j.setAside(g, v); !v.found() {
+			v = j.oneColumn(g, v)
+		}
 	}
 	for _, r := range append(slices.Clone(v.others), v.read) {
 		if r != nil {
@@ -130,10 +132,13 @@ func (j *judge) excelLine(g *Given) bool {
 
 // try looks for readings with several columns.
 func (j *judge) try(g *Given) *verdict {
-	scans, nearest := j.read(j.candidates(g))
+	scans, failed := j.read(j.candidates(g))
 	v := j.choose(g, scans)
-	if !v.found() && nearest != nil {
-		v.place = nearest.bad
+	if nearest := nearestOf(g, failed); !v.found() && nearest != nil {
+		v.failed, v.place = nearest, nearest.bad
+		if h := g.spec.Header; h == string(dialect.HeaderYes) || h == "" && slices.Equal(nearest.headers(), []dialect.Header{dialect.HeaderYes}) {
+			v.place.Record-- // as a job counts
+		}
 		v.why = fmt.Sprintf("read as %s with %s between columns, the best match, one record differs from the others", nearest.w.what, sepText(nearest.dialect.FieldSep))
 	}
 	return v
@@ -211,8 +216,10 @@ func (j *judge) oneColumn(g *Given, failed *verdict) *verdict {
 		for i := range j.texts {
 			start, stop := j.bounds(&j.texts[i])
 			if at := strings.IndexAny(string(j.texts[i].data[start:stop]), strong); at >= 0 {
-				failed.why = cmp.Or(failed.why, fmt.Sprintf("it contains %s, and no dialect gives all records the same number of columns", sepText(string(j.texts[i].data[start+at]))))
-				failed.place = &Place{File: j.texts[i].path, Byte: int64(start + at)}
+				if failed.place == nil {
+					failed.why = fmt.Sprintf("it contains %s, and no dialect gives all records the same number of columns", sepText(string(j.texts[i].data[start+at])))
+					failed.place = &Place{File: j.texts[i].path, Byte: int64(start + at)}
+				}
 				return failed
 			}
 			if b, ok := steady(j.texts[i].data[start:stop], j.texts[i].whole); ok {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"bulkload/internal/formats/delimited"
+	"bulkload/internal/formats/sniff"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
@@ -39,7 +40,7 @@ func (r *Report) lookText(ctx context.Context, heads []*source.Head, chosen []in
 		f.Sampled, f.Whole = int64(len(data)), whole
 		r.Sample.Files++
 		r.Sample.Bytes += int64(len(data))
-		j.texts, files = append(j.texts, text{f.Path, data, whole, heads[at].Info().Format.Traits().Header}), append(files, at)
+		j.texts, files = append(j.texts, text{path: f.Path, data: data, whole: whole, csv: heads[at].Info().Format.Traits().Header}), append(files, at)
 	}
 	if len(j.texts) == 0 {
 		return nil
@@ -60,9 +61,23 @@ func (r *Report) lookText(ctx context.Context, heads []*source.Head, chosen []in
 		}
 	}
 	v := j.judge(g)
+	refused, readings := len(r.Refused), slices.DeleteFunc(append(slices.Clone(v.others), v.read), func(r *reading) bool { return r == nil })
+	for i := range j.texts {
+		if j.crOnly(i, g, readings) {
+			r.Refused = append(r.Refused, Refusal{j.texts[i].path, j.texts[i].path + ": " + sniff.ErrCROnly.Error()})
+		}
+	}
+	if len(r.Refused) > refused {
+		return nil
+	}
 	r.verdict(j, v, set.name)
+	defer r.originalPlaces(j)
 	if r.reading == nil {
 		return nil
+	}
+	if j.aside != nil {
+		r.bad = true
+		r.Notes = append(r.Notes, j.aside.note(r.reading.dialect.Header == dialect.HeaderYes))
 	}
 	if d := r.reading.concatenated(j.texts); d != nil {
 		r.Doubts = append(r.Doubts, *d)
@@ -72,6 +87,11 @@ func (r *Report) lookText(ctx context.Context, heads []*source.Head, chosen []in
 		r.Doubts = append(r.Doubts, Doubt{About: []string{"header"}, Text: "the first name in the header is empty, and the names differ between files: give them as separate inputs"})
 	}
 	r.unnamed = r.names != nil
+	if r.reading.dialect.Header == dialect.HeaderYes {
+		if err := r.reading.scan.unusable(len(g.spec.Columns) > 0 && g.spec.Extra == string(source.ExtraIgnore)); err != nil {
+			r.Doubts = append(r.Doubts, Doubt{About: []string{"inputs"}, Text: "a job refuses it: header: " + fieldNames(err)})
+		}
+	}
 	r.reading.dialect.Charset = set.name
 	r.Dialect, r.Writer = Nearest(&r.reading.dialect), r.reading.scan.w.what
 	if err := j.check(r.reading); err != nil {
@@ -134,8 +154,12 @@ func (r *Report) headerDoubt(j *judge, v *verdict) bool {
 	if yes == nil || no == nil {
 		return false
 	}
-	r.Doubts = append(r.Doubts, Doubt{About: []string{"header"}, Place: j.difference(yes, no),
-		Text: fmt.Sprintf("does the first record have the column names? header: yes gives %s, header: no gives %d", setting.Count(yes.rows(), "row"), no.rows())})
+	d := Doubt{About: []string{"header"}, Place: j.difference(yes, no),
+		Text: fmt.Sprintf("does the first record have the column names? header: yes gives %s, header: no gives %d", setting.Count(yes.rows(), "row"), no.rows())}
+	if err := yes.scan.unusable(false); err != nil {
+		d.Text += fmt.Sprintf("; a job refuses these names: %s (header: no, skip_lines: %d and columns name them)", fieldNames(err), j.skip+1)
+	}
+	r.Doubts = append(r.Doubts, d)
 	first := v.others[0].dialect.Header
 	v.others = slices.DeleteFunc(v.others, func(o *reading) bool { return o.dialect.Header != first })
 	return true

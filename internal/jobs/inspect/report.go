@@ -31,6 +31,7 @@ type Report struct {
 	names   []string  // of text without header
 	unnamed bool      // the first name is missing in the header
 	extra   bool      // files have different columns
+	bad     bool      // there are bad records, which the dialect or bad_records that is given leaves out
 	given   spec.Spec // settings that were given
 }
 

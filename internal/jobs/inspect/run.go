@@ -83,20 +83,28 @@ func (r *Report) try(ctx context.Context, resolve source.Resolve) error {
 	if file == nil || !r.Sample.Whole || len(r.Refused) > 0 {
 		return nil
 	}
-	err := tryJob(ctx, resolve, file)
+	err := r.tryJob(ctx, resolve, file)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil {
-		r.Doubts = append(r.Doubts, Doubt{About: []string{"inputs"}, Text: "a job refuses it: " + setting.In(err, func(n setting.Name) string { return "`" + string(n) + "`" })})
+		r.Doubts = append(r.Doubts, Doubt{About: []string{"inputs"}, Text: "a job refuses it: " + fieldNames(err)})
 	}
 	return nil
 }
 
-func tryJob(ctx context.Context, resolve source.Resolve, file []byte) error {
+// fieldNames returns an error's text with the settings as fields of a job file.
+func fieldNames(err error) string {
+	return setting.In(err, func(n setting.Name) string { return "`" + string(n) + "`" })
+}
+
+func (r *Report) tryJob(ctx context.Context, resolve source.Resolve, file []byte) error {
 	s, err := spec.ParseSpec("the job file", file)
 	if err != nil {
 		return err
+	}
+	if r.bad && s.BadRecords == "" {
+		s.BadRecords = "100%" // a note says so
 	}
 	j, err := s.ResolveTable()
 	if err != nil {
@@ -126,7 +134,7 @@ func (r *Report) look(ctx context.Context, heads []*source.Head, o *Options, g *
 		}
 		info := h.Info()
 		if err != nil {
-			r.Refused = append(r.Refused, Refusal{info.Path, setting.In(err, func(n setting.Name) string { return "`" + string(n) + "`" })})
+			r.Refused = append(r.Refused, Refusal{info.Path, fieldNames(err)})
 			continue
 		}
 		if so.Format != "" && info.Size > 0 && info.Format != so.Format {

@@ -14,6 +14,7 @@ type text struct {
 	data  []byte
 	whole bool // the sample is the whole file
 	csv   bool // the file's name says that it is CSV
+	gaps  []gap
 }
 
 // tokens are texts that exporters write for NULL.
@@ -120,6 +121,7 @@ type judge struct {
 	only  []string // separators to try; nil: all
 	skip  int      // lines at the start of each file that are not records
 	end   int      // lines at the end
+	aside *aside   // the bad records that are left out; nil: none
 }
 
 // bounds returns the offset where the first record of a text may begin, and the one where the last ends.
@@ -155,11 +157,11 @@ func (j *judge) scan(w *writer, d dialect.Dialect, limit int) *scan {
 			stop, whole = at+limit, false
 		}
 		f := fileScan{}
-		if !s.file(c, l, &f, t.data[:stop], at, whole, j.more) {
+		good := s.file(c, l, &f, t.data[:stop], at, whole, j.more)
+		if s.files = append(s.files, f); !good {
 			s.bad.File = t.path
 			return s
 		}
-		s.files = append(s.files, f)
 	}
 	return s
 }
