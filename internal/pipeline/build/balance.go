@@ -76,8 +76,8 @@ func (w *writers) balance(m *manifest.Manifest) error {
 	return fail.With(fail.Unexpected, setting.Errorf("the rows do not add up: %w; nothing was loaded (a fault of bulkload or of this machine: report it, and discard the job with %s)", err, setting.Restart))
 }
 
-// someRecords returns an error for an input without records to load: a failed export looks like that.
-func someRecords(records, rejected, filtered int64, o Options) error {
+// SomeRecords returns an error for an input without records to load: a failed export looks like that.
+func SomeRecords(records, rejected, filtered int64, o Options) error {
 	switch {
 	case records > rejected+filtered || o.AllowEmpty:
 		return nil
@@ -95,7 +95,7 @@ func someRows(m *manifest.Manifest, o Options) error {
 	if m.Digest.Rows > 0 || o.AllowEmpty {
 		return nil
 	}
-	if err := someRecords(m.Records, m.Rejected, m.Filtered, o); err != nil {
+	if err := SomeRecords(m.Records, m.Rejected, m.Filtered, o); err != nil {
 		return err
 	}
 	return fail.Errorf(fail.Input, "no record of the input (%d) has a value that becomes a cell; nothing was loaded (%s)", m.Records, listing.AllowEmptyHint())

@@ -214,7 +214,7 @@ func readAndSort(ctx context.Context, plans []*cells.Plan, in *source.Input, sor
 		return t, err
 	}
 	t, err = readSplits(ctx, plans, in, Part{0, len(in.Splits())}, sorter, o, func(t sortTotals) error {
-		return errors.Join(someRecords(t.Records, t.Rejected, t.Filtered, o), fail.With(fail.Input, expected(t.Records, o.Expect)), o.AllColumns(in.Lacking(), t.Records-t.Rejected))
+		return errors.Join(SomeRecords(t.Records, t.Rejected, t.Filtered, o), fail.With(fail.Input, expected(t.Records, o.Expect)), o.AllColumns(in.Lacking(), t.Records-t.Rejected))
 	})
 	if err != nil {
 		return t, err

@@ -95,7 +95,7 @@ func Judge(parts []*PartRead, s spec.Spec) error {
 		return fail.With(fail.BadRows, err)
 	}
 	o := Options{AllowEmpty: s.AllowEmpty, Missing: source.Missing(s.Missing)}
-	return errors.Join(someRecords(t.Records, t.Rejected, t.Filtered, o), fail.With(fail.Input, expected(t.Records, s.Expect)),
+	return errors.Join(SomeRecords(t.Records, t.Rejected, t.Filtered, o), fail.With(fail.Input, expected(t.Records, s.Expect)),
 		o.AllColumns(lackingOf(parts), t.Records-t.Rejected))
 }
 

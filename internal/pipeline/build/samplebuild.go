@@ -67,7 +67,7 @@ type Sample struct {
 type sampleCounts struct {
 	Places     int
 	Rows       int64
-	left       sortTotals    // includes the records that filters leave out
+	left       sortTotals    // the records that filters leave out, and those of batches that have no row
 	counted    int64         // rows of files that state their number of rows
 	TextBytes  int64         // bytes of the other files
 	ValueBytes int64         // bytes of all files
@@ -128,15 +128,15 @@ func (s *Sample) pass(ctx context.Context, text int64, spill bool) (err error) {
 	if s.TextBytes > 0 {
 		s.TotalRows += int64(float64(s.Extent.Text) * float64(s.Rows-s.counted) / float64(s.TextBytes))
 	}
-	if s.left.Filtered > 0 {
+	if s.Kept() < s.Rows {
 		s.TotalRows = int64(float64(s.TotalRows) * float64(s.Kept()) / float64(s.Rows))
 	}
 	s.Foresee()
 	return s.encode(ctx, sorter)
 }
 
-// Kept returns the number of records that pass the filters: the job's, and the table's own if this is a table's part.
-func (c *sampleCounts) Kept() int64 { return c.Rows - c.left.Filtered }
+// Kept returns the number of records that have rows: they are not bad, and pass the job's filter, and the table's own if this is a table's part.
+func (c *sampleCounts) Kept() int64 { return c.Rows - c.left.Filtered - c.left.Rejected }
 
 // readParts reads runs of splits that are spread evenly over the input.
 func (s *Sample) readParts(ctx context.Context, sorter *extsort.Sorter, text int64, spill bool) error {
@@ -150,7 +150,10 @@ func (s *Sample) readParts(ctx context.Context, sorter *extsort.Sorter, text int
 	limit := text / int64(s.Places)
 	r := &readers{plans: s.plans(), own: make([]atomic.Int64, 1+len(s.Further)), in: s.Input, sort: sorter, budget: s.Options.Budget, events: progress.Events{OnSpill: s.Options.Events.OnSpill}}
 	var next atomic.Int64
-	defer func() { r.countFiltered(&s.left) }()
+	defer func() {
+		r.countFiltered(&s.left)
+		s.left.Rejected = r.noRow.Load()
+	}()
 	return workers.Run(ctx, s.Readers, func(ctx context.Context, _ int) error {
 		w, err := r.newWorker()
 		if err != nil {

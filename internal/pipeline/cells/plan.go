@@ -135,6 +135,9 @@ func (p *Plan) Timed() bool   { return p.timing.stamp >= 0 || p.timing.ttl >= 0 
 func (p *Plan) Stamped() bool { return p.timing.stamp >= 0 }
 func (p *Plan) Expires() bool { return p.timing.ttl >= 0 }
 
+// Converts reports whether rows have values that are converted or computed, so that a record with a key may have no row.
+func (p *Plan) Converts() bool { return p.mapped }
+
 // RowPolicy returns the policy for rows with the same key in a merge.
 func (p *Plan) RowPolicy() extsort.Policy {
 	if p.Joins() {

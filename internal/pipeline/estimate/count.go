@@ -91,6 +91,8 @@ func (t *tally) merge(o *tally, factor float64) {
 // sorted or kept, so it is several times as fast as a build's first pass.
 type counting struct {
 	plan    *cells.Plan
+	plans   []*cells.Plan // of all tables: a record that has no row in one has none in the others; nil: all records with a key have rows
+	table   int           // the one that is counted
 	in      *source.Input
 	options build.Options
 	places  []countPlace
@@ -181,6 +183,7 @@ type countWorker struct {
 	total   *tally
 	store   bool // empty text in the current file becomes cells
 	filter  *cells.Filter
+	tables  []*cells.RowMaker // nil: no more than the key decides whether a record has a row
 }
 
 // querySep separates the values of a query key. It does not occur in UTF-8.
@@ -196,7 +199,14 @@ func (c *counting) newWorker() (*countWorker, error) {
 		w.keyCols = append(w.keyCols, slices.Index(c.plan.Columns, name))
 	}
 	w.fields = make([][]byte, len(w.keyCols))
-	w.filter, err = c.plan.NewFilter()
+	filter := c.plan
+	if len(c.plans) > 1 || len(c.plans) == 1 && c.plan.Converts() {
+		if w.tables, err = cells.NewRowMakers(c.plans); err != nil {
+			return nil, err
+		}
+		filter = c.plans[0] // the makers have the other tables' own
+	}
+	w.filter, err = filter.NewFilter()
 	return w, err
 }
 
@@ -235,6 +245,9 @@ func (w *countWorker) place(ctx context.Context, i int) error {
 
 func (w *countWorker) batch(b *source.Batch) error {
 	w.store = w.plan.StoresEmpty(b.Nulls())
+	if w.tables != nil {
+		cells.SetNulls(w.tables, b.Nulls())
+	}
 	w.options.Budget.Count(int64(b.Rows))
 	for row := range b.Rows {
 		if err := w.row(b, row); err != nil {
@@ -253,6 +266,14 @@ func (w *countWorker) row(b *source.Batch, row int) error {
 	} else if !keep {
 		return nil
 	}
+	for _, m := range w.tables {
+		if err := m.Make(b, row); err != nil {
+			return w.bad(b, row, err)
+		}
+	}
+	if w.tables != nil && w.tables[w.table].Passes {
+		return nil
+	}
 	for i, c := range w.keyCols {
 		w.fields[i] = b.Field(row, c)
 	}
@@ -266,7 +287,7 @@ func (w *countWorker) row(b *source.Batch, row int) error {
 	w.buf = key
 	t, size := w.total, int64(len(key))
 	for c, span := range b.Fields[row*b.Cols : (row+1)*b.Cols] {
-		if span.Len > cells.MaxCell {
+		if span.Len > cells.MaxCell && w.tables == nil {
 			return w.bad(b, row, &keygen.FieldError{Column: w.plan.Columns[c],
 				Err: fmt.Errorf("value of %s is larger than the %d that HBase's clients take", setting.Count(span.Len, "byte"), cells.MaxCell)})
 		}

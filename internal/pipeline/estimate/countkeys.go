@@ -21,7 +21,7 @@ const heavyKeys = 5
 // are requested, it derives them from the keys, stores them in the plan, and
 // counts the same rows for the new regions.
 func (s *scaled) countKeys(ctx context.Context, o BuildOptions) (*tally, error) {
-	c := &counting{plan: s.Plan, in: s.Input, options: o.Options, query: indexes(s.Plan.Columns, o.query)}
+	c := &counting{plan: s.Plan, plans: s.plans, table: s.table, in: s.Input, options: o.Options, query: indexes(s.Plan.Columns, o.query)}
 	if !o.Exact {
 		c.options.Events = progress.Events{}
 	}
@@ -52,7 +52,7 @@ func (s *scaled) countKeys(ctx context.Context, o BuildOptions) (*tally, error) 
 	plan := *s.Plan
 	plan.Ranges = ranges
 	s.Plan = &plan
-	again := &counting{plan: s.Plan, in: s.Input, options: c.options, query: c.query, places: c.places}
+	again := &counting{plan: s.Plan, plans: s.plans, table: s.table, in: s.Input, options: c.options, query: c.query, places: c.places}
 	t, err = again.run(ctx)
 	return s.finishCount(again, t, err)
 }

@@ -155,7 +155,11 @@ func (o BuildOptions) withDefaults() BuildOptions {
 }
 
 // scaled estimates a build from a sample.
-type scaled struct{ *build.Sample }
+type scaled struct {
+	*build.Sample
+	plans []*cells.Plan // of all tables
+	table int           // the one of the sample
+}
 
 // estimate scales the sample's measurements to the whole input, by its counted rows.
 func (s *scaled) estimate(t *tally, o BuildOptions) *Estimate {

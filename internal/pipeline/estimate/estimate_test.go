@@ -161,6 +161,28 @@ func TestEstimateNothing(t *testing.T) {
 	}
 }
 
+// TestEstimateWithoutRecords checks that an input without a record to load is refused as by a build, unless the job allows it.
+func TestEstimateWithoutRecords(t *testing.T) {
+	for _, c := range []struct{ text, filter string }{
+		{"id,a\n", ""}, {"\n\n", ""}, {"id,a\n1\n2\n", ""}, {"id,a\n,x\n,y\n", ""}, {"id,a\n1,x\n2,y\n", "a = 'z'"}, {"id,a\n1,x\n2\n", "a = 'z'"},
+	} {
+		path := filepath.Join(t.TempDir(), "x.csv")
+		testcheck.Must(t, os.WriteFile(path, []byte(c.text), 0o600))
+		s := spec.Spec{Table: "t", Key: "id", Inputs: []string{path}, Filter: c.filter, BadRecords: "100%"}
+		_, want := build.Directory(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), build.WorkOptions{})
+		for _, exact := range []bool{false, true} {
+			_, err := Run(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), Options{Splits: new([][]byte), Exact: exact})
+			if err == nil || want == nil || err.Error() != want.Error() || fail.KindOf(err) != fail.KindOf(want) {
+				t.Errorf("%q, exact %t: %v, want %v", c.text, exact, err, want)
+			}
+		}
+		s.AllowEmpty = true
+		if e := estimateOf(t, s, nil, Options{}); e.Rows != 0 {
+			t.Errorf("%q, which is allowed: %d rows", c.text, e.Rows)
+		}
+	}
+}
+
 func TestParallel(t *testing.T) {
 	for _, c := range []struct {
 		sizes   []float64

@@ -35,7 +35,7 @@ func TestEstimateOfAFilter(t *testing.T) {
 		near(t, "bytes", got.HFileBytes, m.Bytes, near5+fileOverhead(m))
 		near(t, "spill", got.SpillBytes, m.SpillBytes, 3*near5+runSpread)
 	}
-	s.Filter = "hit_ind = 'x'"
+	s.Filter, s.AllowEmpty = "hit_ind = 'x'", true
 	if e := smallEstimate(t, env, s, splits, build.WorkOptions{Workers: 2}); e.Rows != 0 || e.Cells != 0 {
 		t.Errorf("nothing is left, and it expects %d rows, %d cells", e.Rows, e.Cells)
 	}

@@ -85,7 +85,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimat
 	if err != nil {
 		return nil, err
 	}
-	o := BuildOptions{Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.Budget, Events: w.Events, Missing: source.Missing(s.Missing)}, spillLimit: w.SpillLimit,
+	o := BuildOptions{Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.Budget, AllowEmpty: s.AllowEmpty, Events: w.Events, Missing: source.Missing(s.Missing)}, spillLimit: w.SpillLimit,
 		Exact: w.Exact, Suggest: w.Suggest, Skew: w.Skew}
 	now := time.Now().UnixMilli()
 	var tables []tableWork

@@ -41,14 +41,19 @@ func buildTables(ctx context.Context, tables []tableWork, in *source.Input) (*Es
 	}
 	all := make([]*Estimate, len(tables))
 	for i, t := range tables {
-		one := &scaled{s}
+		one := &scaled{s, plans, i}
 		if len(tables) > 1 {
-			one = &scaled{s.Table(i)}
+			one.Sample = s.Table(i)
 			t.options.spillLimit = 0 // it limits all tables together
 		}
 		counted, err := one.countKeys(ctx, t.options)
 		if err != nil {
 			return nil, err
+		}
+		if i == 0 && counted.rows == 0 && (counted.whole || one.Rows == 0) {
+			if err := nothing(in, t.options); err != nil {
+				return nil, err
+			}
 		}
 		all[i] = one.estimate(counted, t.options)
 		all[i].Index = t.index
@@ -64,6 +69,12 @@ func buildTables(ctx context.Context, tables []tableWork, in *source.Input) (*Es
 		together(all, memory, o.spillLimit)
 	}
 	return all[0], nil
+}
+
+// nothing returns the error of a build of an input that has been read as a whole and has no records with rows.
+func nothing(in *source.Input, o BuildOptions) error {
+	records, bad := in.Records()+o.Budget.Extra(), o.Budget.Bad()
+	return build.SomeRecords(records, bad, records-bad, o.Options)
 }
 
 // together stores the common values in each estimate, and the other estimates in the first.

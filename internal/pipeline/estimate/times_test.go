@@ -43,7 +43,7 @@ func TestTimesAndMemoryAreScaled(t *testing.T) {
 			sample.Rows, sample.ValueBytes = 1000, 50_000
 			sample.TimedRows, sample.ReadTime = 500, 10*time.Millisecond
 			sample.Forecast = extsort.Forecast{Spills: c.spills, Memory: 1 << 20}
-			e := (&scaled{sample}).estimate(count, BuildOptions{})
+			e := (&scaled{Sample: sample}).estimate(count, BuildOptions{})
 			if e.ReadTime.Round(time.Microsecond) != c.read || e.WriteTime.Round(time.Microsecond) != c.write {
 				t.Errorf("read %s, write %s; want %s, %s", e.ReadTime, e.WriteTime, c.read, c.write)
 			}
