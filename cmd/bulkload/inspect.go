@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"bulkload/internal/base/durable"
@@ -107,7 +108,7 @@ func (o *inspectOptions) run(cmd *cobra.Command, g *globals, paths []string) err
 	if err := g.Print(cmd.OutOrStdout(), r, func(w io.Writer) { printInspection(w, r, wrote) }); err != nil {
 		return err
 	}
-	return o.inspected(r)
+	return o.inspected(cmd, r)
 }
 
 // writeJob writes a job file that does not exist yet. If it has values of a profile, only its owner may read it.
@@ -127,7 +128,7 @@ func (o *inspectOptions) writeJob(job []byte) error {
 }
 
 // inspected returns the outcome of an inspection as an error.
-func (o *inspectOptions) inspected(r *inspect.Report) error {
+func (o *inspectOptions) inspected(cmd *cobra.Command, r *inspect.Report) error {
 	unwritten := ""
 	if o.write != "" {
 		unwritten = ", and no job file was written"
@@ -137,8 +138,13 @@ func (o *inspectOptions) inspected(r *inspect.Report) error {
 		var about []string
 		for _, d := range r.Doubts {
 			for _, field := range d.About {
-				about = append(about, settings.Flag(setting.Name(field)))
+				if flag := settings.Flag(setting.Name(field)); cmd.Flags().Lookup(strings.TrimPrefix(flag, "--")) != nil && !slices.Contains(about, flag) {
+					about = append(about, flag)
+				}
 			}
+		}
+		if len(about) == 0 { // the input itself is doubtful
+			return &fail.Error{Kind: fail.Config, Err: fmt.Errorf("no job file was written: %s", r.Doubts[0].Text)}
 		}
 		return &fail.Error{Kind: fail.Config, Err: fmt.Errorf("the sample is ambiguous and no job file was written: decide with %s", strings.Join(about, ", "))}
 	case r.Unreadable() && len(r.Refused) > 0:

@@ -155,6 +155,13 @@ func TestBadRecords(t *testing.T) {
 	if r := inspected(t, "x.csv", short, asked(t, "dialect: csv")); !r.Doubtful() {
 		t.Errorf("most records are bad: notes %q", r.Notes)
 	}
+	some := strings.ReplaceAll(text, "5.25\n", "5\n5\n5\n") // a sixth of the lines
+	if r := inspected(t, "x.csv", some, asked(t, "dialect: csv")); !r.Doubtful() {
+		t.Errorf("many records are bad: notes %q", r.Notes)
+	}
+	if r := inspected(t, "x.csv", some, asked(t, "{bad_records: 20%, header: 'yes'}")); r.Job() == nil {
+		t.Errorf("many bad records that are allowed: %+v", r.Doubts)
+	}
 	if r := inspected(t, "x.csv", strings.Replace(text, "7,w7,7.25", "7,w7", 1), asked(t, "bad_records: 1")); !r.Doubtful() {
 		t.Errorf("more bad records than allowed: notes %q", r.Notes)
 	}
@@ -190,6 +197,27 @@ func TestMixedLineEnds(t *testing.T) {
 		}
 		if rows, err := readJob(t, r.Job(), nil); err != nil || rowTexts(rows) != c.want {
 			t.Errorf("%s: %q, want %q, %v\n%s", c.fields, rowTexts(rows), c.want, err, r.Job())
+		}
+	}
+}
+
+// TestInputsWithoutRecords checks that an input with nothing to load is refused with its name and the reason, unless the job allows it.
+func TestInputsWithoutRecords(t *testing.T) {
+	const none = "the input has no records"
+	for _, c := range []struct{ name, text, fields, want string }{
+		{"x.csv", "", "", "x.csv: it is an empty file"},
+		{"x.csv", "\n\r\n", "", none},
+		{"x.csv", "\ufeff", "", none},
+		{"x.csv.gz", packed(t, ""), "", none},
+		{"x.csv.gz", packed(t, ""), "dialect: csv", none},
+		{"x.csv", "id,a\n", "header: 'yes'", none},
+	} {
+		r := inspected(t, c.name, c.text, asked(t, "{table: t, "+c.fields+"}"))
+		if len(r.Refused) != 1 || !strings.Contains(r.Refused[0].Reason, c.want) || r.Doubtful() || r.Job() != nil {
+			t.Errorf("%s %q: refused %+v, doubts %+v", c.name, c.text, r.Refused, r.Doubts)
+		}
+		if r := inspected(t, c.name, c.text, asked(t, "{allow_empty: true, "+c.fields+"}")); len(r.Refused) > 0 || r.Doubtful() {
+			t.Errorf("%s %q, which is allowed: refused %+v, doubts %+v", c.name, c.text, r.Refused, r.Doubts)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (r *Report) Job() []byte {
 	line("")
 	line("inputs:")
 	for _, in := range r.Inputs {
-		line("  - %s", scalar(in))
+		line("  - %s", scalar(undated(in)))
 	}
 	line("")
 	if r.Format == "text" {
@@ -112,7 +112,7 @@ func (r *Report) jobGiven(line func(string, ...any)) {
 	for _, field := range []string{"partitions", "where"} {
 		var texts []string
 		for _, text := range r.given.Texts(field) {
-			texts = append(texts, scalar(text))
+			texts = append(texts, scalar(undated(text)))
 		}
 		if len(texts) > 0 {
 			line("%s: [%s]", field, strings.Join(texts, ", "))
@@ -192,6 +192,9 @@ func (c *Column) describe() string {
 	}
 	return fmt.Sprintf("%s, %d NULL, %d empty", c.Type, c.Nulls, c.Empty)
 }
+
+// undated writes a text whose braces are its own for a field of a job file where {{ }} stands for dates.
+func undated(s string) string { return strings.ReplaceAll(s, "{{", `{{"{{"}}`) }
 
 // scalar formats a text for YAML: quoted, unless it is a word.
 func scalar(s string) string {

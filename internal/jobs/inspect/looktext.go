@@ -60,6 +60,10 @@ func (r *Report) lookText(ctx context.Context, heads []*source.Head, chosen []in
 			return nil
 		}
 	}
+	if r.Sample.Whole && !slices.ContainsFunc(j.texts, func(t text) bool { return !sniff.Blank(bytes.TrimPrefix(t.data, mark)) }) {
+		r.refuseEmpty()
+		return nil
+	}
 	v := j.judge(g)
 	refused, readings := len(r.Refused), slices.DeleteFunc(append(slices.Clone(v.others), v.read), func(r *reading) bool { return r == nil })
 	for i := range j.texts {

@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/streams"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 )
@@ -45,8 +46,16 @@ func Run(ctx context.Context, resolve source.Resolve, inputs []string, s spec.Sp
 	if err != nil {
 		return nil, err
 	}
+	if err := streams.Refuse(ctx, resolve, inputs, nil, "inspect"); err != nil {
+		return nil, err
+	}
+	files, err := streams.Find(ctx, resolve, inputs, nil, nil) // standard input that is a file
+	if err != nil {
+		return nil, err
+	}
+	resolve = files.Resolve
 	r := &Report{Schema: 1, Inputs: slices.Clone(inputs), Files: []File{}, given: s}
-	so := source.Options{AllowEmpty: true, Partitions: s.Partitions, Where: s.Where, Memory: o.Memory, Extra: source.Extra(s.Extra),
+	so := source.Options{AllowEmpty: s.AllowEmpty, Partitions: s.Partitions, Where: s.Where, Memory: o.Memory, Extra: source.Extra(s.Extra),
 		Missing: source.Missing(s.Missing), Columns: s.Columns, Charset: s.LinesCharset()}
 	if !source.Format(s.Format).Traits().Text { // text is validated without its format, because its dialect is detected later
 		so.Format = source.Format(s.Format)
@@ -62,7 +71,7 @@ func Run(ctx context.Context, resolve source.Resolve, inputs []string, s spec.Sp
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			r.Refused = append(r.Refused, Refusal{input, err.Error()})
+			r.Refused = append(r.Refused, Refusal{input, fieldNames(err)})
 			continue
 		}
 		heads = append(heads, list...)
@@ -83,9 +92,12 @@ func (r *Report) try(ctx context.Context, resolve source.Resolve) error {
 	if file == nil || !r.Sample.Whole || len(r.Refused) > 0 {
 		return nil
 	}
-	err := r.tryJob(ctx, resolve, file)
+	records, err := r.tryJob(ctx, resolve, file)
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if err == nil && records == 0 {
+		r.refuseEmpty()
 	}
 	if err != nil {
 		r.Doubts = append(r.Doubts, Doubt{About: []string{"inputs"}, Text: "a job refuses it: " + fieldNames(err)})
@@ -98,29 +110,39 @@ func fieldNames(err error) string {
 	return setting.In(err, func(n setting.Name) string { return "`" + string(n) + "`" })
 }
 
-func (r *Report) tryJob(ctx context.Context, resolve source.Resolve, file []byte) error {
+// refuseEmpty adds the refusal of a job whose input has no records.
+func (r *Report) refuseEmpty() {
+	if err := build.SomeRecords(0, 0, 0, build.Options{AllowEmpty: r.given.AllowEmpty}); err != nil {
+		r.Refused = append(r.Refused, Refusal{r.Files[0].Path, r.Files[0].Path + ": " + fieldNames(err)})
+	}
+}
+
+// tryJob reads the input with a job file, and returns the number of its records.
+func (r *Report) tryJob(ctx context.Context, resolve source.Resolve, file []byte) (records int64, err error) {
 	s, err := spec.ParseSpec("the job file", file)
 	if err != nil {
-		return err
+		return 0, err
 	}
+	s.Inputs = r.Inputs // as a command expands them
 	if r.bad && s.BadRecords == "" {
 		s.BadRecords = "100%" // a note says so
 	}
 	j, err := s.ResolveTable()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	in, err := build.OpenInput(ctx, resolve, j, build.WorkOptions{})
 	if err != nil {
-		return err
+		return 0, err
 	}
+	defer func() { err = errors.Join(err, in.Close()) }()
 	reader := in.Source.NewReader()
 	for split := range in.Source.Splits() {
 		if err := reader.Read(ctx, split, func(*source.Batch) error { return nil }); err != nil {
-			return errors.Join(err, in.Close())
+			return 0, err
 		}
 	}
-	return in.Close()
+	return in.Source.Records(), nil
 }
 
 // look opens all files, and reads the beginnings of as many as the sample size allows.

@@ -22,6 +22,9 @@ type aside struct {
 	reason       string
 }
 
+// fewBad is the share of bad records, as 1 of fewBad, up to which a given dialect shows that the others are read rightly.
+const fewBad = 10
+
 // nearestOf returns, among ways of cutting that failed, the one that is nearest to the given dialect, and of those the one that parses the most
 // records; nil if there is none.
 func nearestOf(g *Given, failed []*scan) *scan {
@@ -46,7 +49,11 @@ func (j *judge) setAside(g *Given, failed *verdict) *verdict {
 			return failed
 		}
 	}
-	if found.bad == 0 || 2*found.bad >= found.records || !budget.None() && !budget.Allows(found.bad, found.records) {
+	most := found.records / fewBad
+	if !budget.None() {
+		most = found.records / 2
+	}
+	if found.bad == 0 || found.bad > most || !budget.None() && !budget.Allows(found.bad, found.records) {
 		return failed
 	}
 	all := j.texts
