@@ -80,6 +80,11 @@ func (s TableSpec) Validate() error {
 	if len(s.Families) == 0 {
 		return fmt.Errorf("table %s: no column family", s.Name)
 	}
+	for _, f := range s.Families {
+		if err := CheckFamily(f.Name); err != nil {
+			return fmt.Errorf("table %s: %w", s.Name, err)
+		}
+	}
 	for i, key := range s.SplitKeys {
 		if len(key) == 0 {
 			return fmt.Errorf("table %s: split key %d is empty", s.Name, i+1)

@@ -2,9 +2,12 @@ package loader
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
+
+	"bulkload/pkg/hfile"
 
 	"github.com/tsuna/gohbase/pb"
 )
@@ -49,6 +52,19 @@ func ParseTableName(s string) (TableName, error) {
 
 // zookeeperName is a znode that ZooKeeper reserves.
 const zookeeperName = "zookeeper"
+
+// CheckFamily returns an error for a name that no column family can have (ColumnFamilyDescriptorBuilder.isLegalColumnFamilyName, 2.6.4).
+func CheckFamily(name string) error {
+	switch {
+	case name == "":
+		return errors.New("a family needs a name")
+	case len(name) > hfile.MaxFamilyLen:
+		return fmt.Errorf("%q is not a family name: it has %d bytes, and a family has at most %d", name, len(name), hfile.MaxFamilyLen)
+	case name[0] == '.', name == "recovered.edits", strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || strings.ContainsRune(":/\\", r) }):
+		return fmt.Errorf("%q is not a family name: HBase allows no colon, slash, backslash or control character, no full stop at the beginning, and not recovered.edits", name)
+	}
+	return nil
+}
 
 // isWord matches Java's Character.isAlphabetic and isDigit, and underscores.
 func isWord(r rune) bool {

@@ -155,9 +155,9 @@ func (p *parser) parse() {
 		p.add(c, err, slices.Compact(sorted))
 	}
 	if a.Matches != "" {
-		re, err := regexp.Compile(`\A(?:` + a.Matches + `)\z`)
-		if err == nil { // a pattern that closes the group is invalid by itself
-			_, err = regexp.Compile(a.Matches)
+		re, err := regexp.Compile(a.Matches) // first by itself: a pattern that closes the group is invalid, and messages have its text
+		if err == nil {
+			re, err = regexp.Compile(`\A(?:` + a.Matches + `)\z`)
 		}
 		p.add(&Check{Kind: Matches, Name: "matches a pattern", pattern: re}, err, a.Matches)
 	}

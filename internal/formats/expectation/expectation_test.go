@@ -207,3 +207,13 @@ func TestMessages(t *testing.T) {
 		t.Errorf("%+v", sum)
 	}
 }
+
+// TestPatternThatIsWrong checks that the error of a pattern is about its own text.
+func TestPatternThatIsWrong(t *testing.T) {
+	for pattern, want := range map[string]string{"[": "missing closing ]: `[`", "a)b(": "unexpected ): `a)b(`", "*": "missing argument to repetition operator: `*`"} {
+		_, errs := Parse([]Asked{{Column: "a", Matches: pattern}})
+		if err := errors.Join(errs...); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), `\z`) {
+			t.Errorf("%q: %v, want %s", pattern, err, want)
+		}
+	}
+}

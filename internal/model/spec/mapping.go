@@ -10,8 +10,8 @@ import (
 	"bulkload/internal/formats/celltype"
 	"bulkload/internal/formats/expectation"
 	"bulkload/internal/formats/expression"
-	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
 )
 
 // Mapping defines the cells of a record. The zero value stores every column as a text cell of the job's family, whose qualifier is the column's name.
@@ -205,8 +205,10 @@ func (c CellSpec) validate() []error {
 			bad("column %q is named twice", column)
 		}
 	}
-	if len(c.Family) > hfile.MaxFamilyLen || strings.ContainsAny(c.Family, ":/") || strings.HasPrefix(c.Family, ".") {
-		bad("%q is not a family name", c.Family)
+	if c.Family != "" {
+		if err := loader.CheckFamily(c.Family); err != nil {
+			bad("%w", err)
+		}
 	}
 	switch {
 	case c.QualifierFrom != "" && (c.Qualifier != "" || c.Rest || len(c.Columns) > 0 && !c.JSON):

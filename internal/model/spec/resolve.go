@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/objectstore"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
@@ -157,6 +158,11 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 	s.Header = cmp.Or(s.Header, "yes")
 	j := Job{asked: s, text: text}
 	var err error
+	if s.Table != "" {
+		_, err = loader.ParseTableName(s.Table)
+		bad("table", err)
+	}
+	bad("family", loader.CheckFamily(s.FamilyName()))
 	switch {
 	case !needKey:
 	case s.Key == "":

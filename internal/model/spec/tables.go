@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/fail"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/partition/extsort"
 )
 
@@ -206,30 +206,24 @@ func (t TableSpec) validate() (errs []error) {
 	if t.Index != "" && t.Filter != "" {
 		errs = append(errs, errors.New("an index has an entry of each row of the job's table: a filter is of other tables, or of the job"))
 	}
+	if t.Family != "" {
+		if err := loader.CheckFamily(t.Family); err != nil {
+			errs = append(errs, err)
+		}
+	}
 	if len(t.Columns) > 0 && t.Given() {
 		errs = append(errs, errors.New("there are both columns and a mapping: list the cells in cells only"))
 	}
 	return errs
 }
 
-// checkTable checks that a table name can be a directory name, as all table names of HBase can (TableName, HBase 2.6).
+// checkTable checks the name of one of several tables.
 func checkTable(name string) error {
 	if name == "" {
 		return errors.New("it has no table")
 	}
-	ns, table, ok := strings.Cut(name, ":")
-	if !ok {
-		ns, table = "default", name
-	}
-	for _, part := range []string{ns, table} {
-		other := strings.IndexFunc(part, func(r rune) bool {
-			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.", r)
-		})
-		if part == "" || other >= 0 || part[0] == '-' || part[0] == '.' {
-			return fmt.Errorf("%q is not a name of a table", name)
-		}
-	}
-	return nil
+	_, err := loader.ParseTableName(name)
+	return err
 }
 
 // tableDir returns the directory of a table's files below the job's.

@@ -133,13 +133,43 @@ func TestOneTableIsAsBefore(t *testing.T) {
 	}
 }
 
+// TestNamesThatHBaseRefuses checks that a job is refused whose table or family no table of HBase can have, as by table create.
+func TestNamesThatHBaseRefuses(t *testing.T) {
+	for say, s := range map[string]Spec{
+		`table: table name "t t": a table has letters`:     {Table: "t t"},
+		`table: table name "a:b:c": a table has letters`:   {Table: "a:b:c"},
+		`table: table name "zookeeper": HBase allows no`:   {Table: "zookeeper"},
+		`family: "a:b" is not a family name`:               {Table: "t", Family: "a:b"},
+		`family: "a/b" is not a family name`:               {Table: "t", Family: "a/b"},
+		`family: "a\\b" is not a family name`:              {Table: "t", Family: `a\b`},
+		`family: ".a" is not a family name`:                {Family: ".a"},
+		`family: "a\nb" is not a family name`:              {Family: "a\nb"},
+		`family: "recovered.edits" is not a family name`:   {Family: "recovered.edits"},
+		"it has 128 bytes, and a family has at most 127":   {Family: strings.Repeat("f", 128)},
+		`cell 1 (column a): "x:y" is not a family name`:    {Mapping: Mapping{Cells: []CellSpec{{Column: "a", Family: "x:y"}}}},
+		`table 1 (u): "x:y" is not a family name`:          {Table: "t", Tables: []TableSpec{{Table: "u", Key: "id", Family: "x:y"}}},
+		`table 1 (u v): table name "u v": a table has let`: {Table: "t", Tables: []TableSpec{{Table: "u v", Key: "id"}}},
+	} {
+		s.Key = "id"
+		if _, err := s.Resolve(); err == nil || !strings.Contains(err.Error(), say) {
+			t.Errorf("%v, want %s", err, say)
+		}
+	}
+	for _, s := range []Spec{{}, {Table: "ns:t.1-2_é"}, {Table: "t", Family: "ä b=c,d"}, {Family: strings.Repeat("f", 127)}} {
+		s.Key = "id"
+		if _, err := s.Resolve(); err != nil {
+			t.Errorf("table %q, family %q: %v", s.Table, s.Family, err)
+		}
+	}
+}
+
 // TestTablesThatAreWrong checks the errors of invalid tables, which name the table.
 func TestTablesThatAreWrong(t *testing.T) {
 	for say, s := range map[string]Spec{
 		"table: it has no table":                                              {Key: "id", Tables: []TableSpec{{Table: "a", Key: "id"}}},
 		"table 1 (t): another table of the job has this name":                 {Table: "default:t", Key: "id", Tables: []TableSpec{{Table: "t", Key: "id"}}},
 		"table 2 (n_t): another table of the job has this name":               {Table: "t", Key: "id", Tables: []TableSpec{{Table: "n:t", Key: "id"}, {Table: "n_t", Key: "id"}}},
-		"table 1 (../x): \"../x\" is not a name of a table":                   {Table: "t", Key: "id", Tables: []TableSpec{{Table: "../x", Key: "id"}}},
+		"table 1 (../x): table name \"../x\": a table has letters, digits":    {Table: "t", Key: "id", Tables: []TableSpec{{Table: "../x", Key: "id"}}},
 		"table 1 (x): key: missing":                                           {Table: "t", Key: "id", Tables: []TableSpec{{Table: "x"}}},
 		"table 1 (index i): it has no table":                                  {Table: "t", Key: "id", Tables: []TableSpec{{Index: "i", Key: "a"}}},
 		"table 1 (index i): an index has only its key and covers":             {Table: "t", Key: "id", Tables: []TableSpec{{Index: "i", Table: "x", Key: "a", Columns: []string{"c"}}}},
