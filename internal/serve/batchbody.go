@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -25,7 +27,7 @@ func parseBatch(body []byte, columns []string, l Limits) (*batch, error) {
 	if !utf8.Valid(body) {
 		return nil, problem(badBody, "it is not UTF-8")
 	}
-	d := batchReader{decoder: json.NewDecoder(bytes.NewReader(body)), replaced: bytes.Contains(body, []byte("\ufffd")) || bytes.Contains(bytes.ToLower(body), []byte(`\ufffd`))}
+	d := batchReader{body: body, decoder: json.NewDecoder(bytes.NewReader(body))}
 	d.decoder.UseNumber()
 	b := &batch{limit: l.DefaultRows}
 	err := d.object(func(name string) error {
@@ -85,12 +87,15 @@ var errMember = errors.New("a member is not known")
 
 // batchReader reads JSON strictly, token by token.
 type batchReader struct {
-	decoder  *json.Decoder
-	replaced bool // the text itself contains the character that the decoder substitutes for invalid text
+	body    []byte
+	decoder *json.Decoder
+	raw     []byte // the last token, and what is before it, in the body
 }
 
 func (r *batchReader) token() (json.Token, error) {
+	from := r.decoder.InputOffset()
 	t, err := r.decoder.Token()
+	r.raw = r.body[from:r.decoder.InputOffset()]
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
@@ -157,12 +162,35 @@ func (r *batchReader) text() (string, error) {
 	return r.whole(s)
 }
 
-// whole refuses a string with an incomplete pair of \u escapes, which would be decoded as different text.
+// whole refuses a string with half of a pair of \u escapes, which the decoder replaces by U+FFFD.
 func (r *batchReader) whole(s string) (string, error) {
-	if !r.replaced && strings.ContainsRune(s, utf8.RuneError) {
-		return "", errors.New("an escape is not a character")
+	for text := r.raw; ; {
+		at := bytes.IndexByte(text, '\\')
+		if at < 0 {
+			return s, nil
+		}
+		unit, size := escaped(text[at:])
+		if text = text[at+size:]; !utf16.IsSurrogate(unit) {
+			continue
+		}
+		second, size := escaped(text)
+		if utf16.DecodeRune(unit, second) == utf8.RuneError {
+			return "", errors.New("an escape is not a character")
+		}
+		text = text[size:]
 	}
-	return s, nil
+}
+
+// escaped returns the number of a \u escape at the beginning of a text, 0 if there is none, and the size of the escape.
+func escaped(text []byte) (rune, int) {
+	if !bytes.HasPrefix(text, []byte(`\u`)) || len(text) < 6 {
+		return 0, min(2, len(text))
+	}
+	n, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	if err != nil {
+		return 0, 2 // the decoder has accepted the text
+	}
+	return rune(n), 6
 }
 
 // key reads the values of a query key.

@@ -276,3 +276,20 @@ func TestOtherFamiliesAreNotServed(t *testing.T) {
 		t.Error("a client may be granted a column of another family")
 	}
 }
+
+// TestEscapesOfABatch checks that each text of a batch is taken by its own escapes: half of a pair is refused, whatever other texts have.
+func TestEscapesOfABatch(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"check_id":"\ufffd"}`: "\ufffd", `{"check_id":"` + "\ufffd" + `"}`: "\ufffd", `{"check_id":"\uFFFD\ud83d\ude00"}`: "\ufffd\U0001f600", `{ "check_id" : "\\ud800" }`: `\ud800`,
+		`{"\u0063heck_id":"\n\"\\"}`: "\n\"\\", `{"check_id":{"base64":"\u0051Q=="}}`: "A",
+		`{"check_id":"\ud800"}`: "", `{"check_id":"\ud800\ud800\udc00"}`: "", `{"check_id":"\udc00"}`: "", `{"check_id":"\udc00\ud800"}`: "", `{"check_id":"x\uD800x"}`: "", `{"check_id":"\ud800\\udc00"}`: "",
+		`{"check_id":"\ufffd\ud800"}`: "", `{"check_id":"` + "\ufffd" + `\ud800"}`: "", `{"check_id":{"base64":"\ud800"}}`: "", `{"\ud800":"A"}`: "",
+	} {
+		for _, other := range []string{"B", `\ufffd`, "\ufffd", `\uFFFD`} {
+			b, err := parseBatch([]byte(`{"keys":[{"check_id":"`+other+`"}, `+text+`]}`), []string{"check_id"}, Limits{Keys: 9})
+			if (err == nil) != (want != "") || err == nil && b.keys[1][0] != want {
+				t.Errorf("%s after %s: %+v, %v, want %q", text, other, b, err, want)
+			}
+		}
+	}
+}
