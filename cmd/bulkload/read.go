@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"text/tabwriter"
 
 	"bulkload/internal/cli/settings"
@@ -110,10 +111,14 @@ func explain(w io.Writer, st *query.ReadStats) {
 	fmt.Fprintln(w, "blocks are estimated from bytes and the block size; disk reads are the server's count of blocks that were not in its cache")
 }
 
-// rowLabel returns the name of a cell's column.
+// rowLabel returns the name of a cell's column, which no other column has. Where the qualifier alone could be taken for another column, or for the
+// row key, the family precedes it; a backslash that could be taken for the beginning of \xNN is \x5C.
 func rowLabel(c *loader.Cell, family string) string {
 	name := textOf(c.Qualifier, "")
-	if string(c.Family) != family || name == "rowkey" {
+	if isText(c.Qualifier, "") && strings.Contains(name, `\x`) {
+		name = strings.ReplaceAll(name, `\`, `\x5C`)
+	}
+	if string(c.Family) != family || name == "rowkey" || strings.Contains(name, ":") {
 		return textOf(c.Family, "") + ":" + name
 	}
 	return name

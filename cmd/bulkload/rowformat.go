@@ -44,7 +44,10 @@ const (
 )
 
 func newRowPrinter(w *bufio.Writer, format string, spec spec.Spec, columns []string) *rowPrinter {
-	p := &rowPrinter{w: w, format: format, family: spec.FamilyName(), known: spec.Columns, csv: csv.NewWriter(w)}
+	p := &rowPrinter{w: w, format: format, family: spec.FamilyName(), csv: csv.NewWriter(w)}
+	for _, c := range spec.Columns {
+		p.known = append(p.known, rowLabel(&loader.Cell{Family: []byte(p.family), Qualifier: []byte(c)}, p.family))
+	}
 	for _, c := range columns {
 		f, q := query.SplitColumn(c, p.family)
 		p.columns = append(p.columns, rowLabel(&loader.Cell{Family: []byte(f), Qualifier: []byte(q)}, p.family))

@@ -163,6 +163,36 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
+// TestLabelsDiffer checks that different columns have different names in all formats, whatever their bytes, and that the job's columns keep their order.
+func TestLabelsDiffer(t *testing.T) {
+	of := func(family, qualifier, value string) loader.Cell {
+		return loader.Cell{Family: []byte(family), Qualifier: []byte(qualifier), Value: []byte(value)}
+	}
+	row := loader.Row{Key: []byte("k"), Cells: []loader.Cell{of("f", `\xFF`, "1"), of("f", `a\b`, "2"), of("f", "g:x", "3"), of("f", "\xff", "4"), of("g", "x", "5")}}
+	if got, want := printed(t, "jsonl", spec.Spec{}, nil, row), `{"rowkey":"k","\\x5CxFF":"1","a\\b":"2","f:g:x":"3","\\xFF":"4","g:x":"5"}`+"\n"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := printed(t, "csv", spec.Spec{}, nil, row), `rowkey,\x5CxFF,\xFF,a\b,f:g:x,g:x`+"\nk,1,4,2,3,5\n"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	row.Cells = []loader.Cell{of("f", "a", "1"), of("f", "rowkey", "2"), of("f", "z:a", "3")}
+	if got, want := printed(t, "csv", spec.Spec{Columns: []string{"z:a", "rowkey", "a"}}, nil, row), "rowkey,f:z:a,f:rowkey,a\nk,3,2,1\n"; got != want {
+		t.Errorf("the job's order: %s, want %s", got, want)
+	}
+	testcheck.Check(t, func(t *rapid.T) {
+		draw := func(name string) (loader.Cell, string) {
+			family := rapid.SampledFrom([]string{"f", "g", "rowkey"}).Draw(t, name+" family")
+			qualifier := rapid.StringOfN(rapid.SampledFrom([]rune(`\xF5C:fg`)), 0, 8, -1).Draw(t, name) + rapid.SampledFrom([]string{"", "\xff", "\n", "rowkey"}).Draw(t, name+" end")
+			return of(family, qualifier, ""), family + "\x00" + qualifier
+		}
+		a, nameA := draw("a")
+		b, nameB := draw("b")
+		if x, y := rowLabel(&a, "f"), rowLabel(&b, "f"); (x == y) != (nameA == nameB) {
+			t.Fatalf("%q is %s, %q is %s", nameA, x, nameB, y)
+		}
+	})
+}
+
 func TestParseValues(t *testing.T) {
 	for in, want := range map[string][]string{
 		"a": {"a"}, "": {""}, "a,b": {"a", "b"}, `a\,b,\x00\\`: {"a,b", "\x00\\"}, ",": {"", ""},

@@ -86,10 +86,14 @@ func (e *Encoder) Append(dst []byte, row loader.Row) []byte {
 
 // appendLabel appends the member name of a cell that the job does not name.
 func (e *Encoder) appendLabel(dst []byte, c *loader.Cell) []byte {
-	if string(c.Family) == e.shape.family && bytes.IndexByte(c.Qualifier, ':') < 0 {
-		return appendName(dst, c.Qualifier)
+	name := c.Qualifier
+	if string(c.Family) != e.shape.family || bytes.IndexByte(name, ':') >= 0 {
+		name = append(append(bytes.Clone(c.Family), ':'), name...)
 	}
-	return appendName(dst, append(append(bytes.Clone(c.Family), ':'), c.Qualifier...))
+	if bytes.Contains(name, []byte(`\x`)) {
+		name = rowkey.Append(nil, name) // it could be the name of bytes that are not UTF-8
+	}
+	return appendName(dst, name)
 }
 
 // appendName appends a member's name. A name that is not UTF-8 is written in HBase's notation of bytes.

@@ -102,6 +102,19 @@ func TestSelectOfOpenShapes(t *testing.T) {
 	}
 }
 
+// TestNamesDiffer checks that no two cells of a row have one name.
+func TestNamesDiffer(t *testing.T) {
+	s := New(spec.Spec{Columns: []string{"g:x", "y"}, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "g:x"}, {Column: "y", Family: "g", Qualifier: "x"}}}})
+	row := cells("f:\\xFF", "1", "f:g:x", "2", "f:\xff", "3", "g:x", "4")
+	if got, want := string(NewEncoder(s).Append(nil, row)), `{"f:g:x":"2","g:x":"4","\\x5CxFF":"1","\\xFF":"3"}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	selected, err := s.Select([]string{"f:g:x", "g:x"}, query.SplitColumn)
+	if err != nil || names(selected) != "f:g:x g:x" {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestEncoder(t *testing.T) {
 	s := New(spec.Spec{Columns: []string{"id", "n", "text"}, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "n", Type: "int"}, {Rest: true}}}})
 	e := NewEncoder(s)

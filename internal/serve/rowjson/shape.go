@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"bulkload/internal/formats/celltype"
 	"bulkload/internal/model/spec"
@@ -11,7 +12,7 @@ import (
 
 // Column is one member of a row's object.
 type Column struct {
-	Name              string // member name: the qualifier, or family:qualifier outside of the job's family
+	Name              string // member name: the qualifier, or family:qualifier outside of the job's family or if the qualifier has a colon
 	Family, Qualifier string
 	Form              celltype.JSONForm
 }
@@ -72,9 +73,9 @@ func New(s spec.Spec) *Shape {
 	return shape.index()
 }
 
-// Name returns the name of a column in a job with the given own family.
+// Name returns the name of a column in a job with the given own family, which no other column has.
 func Name(own, family, qualifier string) string {
-	if family == own {
+	if family == own && !strings.Contains(qualifier, ":") {
 		return qualifier
 	}
 	return family + ":" + qualifier
