@@ -153,6 +153,7 @@ class _Cluster(TypedDict):
 
 class Cluster(_Cluster, total=False):
     error: str
+    id: str  # HBase's id of the cluster that was loaded
     jobs: list[str]
     replace: Replace
     tables: list[Table]
