@@ -102,7 +102,7 @@ func (c *connections) state(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// end closes the silent connections once the server shuts down ([http.Server.RegisterOnShutdown]): it answers no request of theirs, but waits for them.
+// end closes the silent connections once the server shuts down ([http.Server.RegisterOnShutdown]), which waits for them, but answers none of their requests.
 func (c *connections) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
