@@ -203,18 +203,13 @@ type partRows struct {
 type partRegion struct {
 	rows, bytes, leftOut int64
 	sum                  uint64
-	expect               map[uint32]chunk.Counts
 }
 
 func newPartRows(plans []*cells.Plan, runs []PartRun) *partRows {
 	p := &partRows{plans: plans, runs: runs, regions: make([]partRegion, RegionsOf(plans))}
-	for i, run := range runs {
+	for _, run := range runs {
 		for _, r := range run.Read.Regions {
 			all := &p.regions[r.Region]
-			if all.expect == nil {
-				all.expect = map[uint32]chunk.Counts{}
-			}
-			all.expect[uint32(i)] = r.Counts
 			all.rows, all.bytes, all.leftOut, all.sum = all.rows+r.Rows, all.bytes+r.Bytes, all.leftOut+r.LeftOut, all.sum+r.Sum
 		}
 	}
@@ -230,9 +225,14 @@ func (p *partRows) LeftOut(region int) int64 { return p.regions[region].leftOut 
 // Region implements [sortedRows]. It checks the merged rows against the runs' records: all rows must be there, by count and sum.
 func (p *partRows) Region(region int) (*extsort.Merge, func(*encode.Region) error, error) {
 	var sources []*chunk.FrameReader
-	for _, run := range p.runs {
+	expect := map[uint32]chunk.Counts{}
+	for i, run := range p.runs {
 		if run.File.Size(region) > 0 {
 			sources = append(sources, run.File.Region(region))
+		}
+		of := run.Read.Regions
+		if at, has := slices.BinarySearchFunc(of, region, func(r PartRegion, region int) int { return cmp.Compare(r.Region, region) }); has {
+			expect[uint32(i)] = of[at].Counts
 		}
 	}
 	r := chunk.NewReader(chunk.Join(sources...), func(run uint32) string {
@@ -242,7 +242,7 @@ func (p *partRows) Region(region int) (*extsort.Merge, func(*encode.Region) erro
 		return fmt.Sprintf("run %d", run)
 	})
 	all := &p.regions[region]
-	return mergeChunks(p.plans, r, region, all.expect, func(chunk.Counts) (sum uint64, of string) { return all.sum, "the shares' rows" })
+	return mergeChunks(p.plans, r, region, expect, func(chunk.Counts) (sum uint64, of string) { return all.sum, "the shares' rows" })
 }
 
 // mergeChunks merges the chunks of a region, given by its ordinal in the sort. The returned function checks that all rows of the chunks were
