@@ -96,6 +96,9 @@ func (j *run) abandon(ctx context.Context, cause error) error {
 	if kind != fail.BadRows && kind != fail.Input && kind != fail.Config {
 		return nil
 	}
+	if errors.Is(cause, extsort.ErrMemory) { // an attempt with more memory needs the sorted rows, or the copies of streams
+		return nil
+	}
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	err := j.job.Check(ctx)

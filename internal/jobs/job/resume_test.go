@@ -35,11 +35,12 @@ type resumedBuild struct {
 	spec              spec.Spec
 	state, spill, out string
 	local             string // of a build on local disk: out
-	reads             int    // number of attempts that read the input
+	memory            spec.Size
+	reads             int // number of attempts that read the input
 }
 
 func newResumedBuild(t *testing.T, spec spec.Spec) *resumedBuild {
-	return &resumedBuild{t: t, env: jobtest.Env(t), spec: spec, state: t.TempDir(), spill: t.TempDir(), out: t.TempDir()}
+	return &resumedBuild{t: t, env: jobtest.Env(t), spec: spec, state: t.TempDir(), spill: t.TempDir(), out: t.TempDir(), memory: 8 << 20}
 }
 
 // attempt builds as [Run] does, and stops after the given number of files; 0:
@@ -58,7 +59,7 @@ func (b *resumedBuild) attempt(stopAfter int) (*manifest.Manifest, *checkpoint.J
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	n := 0
-	w := build.WorkOptions{Workers: 1, Memory: 8 << 20, SpillDir: b.spill, RejectFile: filepath.Join(b.state, "rejects.jsonl"), Events: progress.Events{
+	w := build.WorkOptions{Workers: 1, Memory: b.memory, SpillDir: b.spill, RejectFile: filepath.Join(b.state, "rejects.jsonl"), Events: progress.Events{
 		OnPhase: func(phase string) {
 			if phase == "read" {
 				b.reads++
@@ -248,6 +249,35 @@ func TestResumeDamagedBlock(t *testing.T) {
 	}
 	b.ended()
 	if b.reads != 2 {
+		t.Errorf("the input was read %d times", b.reads)
+	}
+}
+
+// withLongRows appends n bytes to each of the records of a file.
+func withLongRows(t *testing.T, name string, n int) {
+	t.Helper()
+	records, err := os.ReadFile(name)
+	testcheck.Must(t, err)
+	testcheck.Must(t, os.WriteFile(name, bytes.ReplaceAll(records, []byte{0x10}, append(bytes.Repeat([]byte{'x'}, n), 0x10)), 0o600))
+}
+
+// TestResumeWithTooLittleMemory resumes with too little memory to merge the sorted rows of an earlier attempt, and checks that an attempt with more memory
+// still has them.
+func TestResumeWithTooLittleMemory(t *testing.T) {
+	s := spillingSpec(t)
+	s.Inputs = []string{jobtest.ManyRecords(t, 60)}
+	withLongRows(t, s.Inputs[0], 600<<10)
+	b := newResumedBuild(t, s)
+	b.memory = 32 << 20
+	b.stopped(1)
+	b.memory = 8 << 20
+	_, st, err := b.attempt(0)
+	if !errors.Is(err, extsort.ErrMemory) || fail.KindOf(err) != fail.Config || st.Sorted == nil {
+		t.Fatalf("error is %v, sorted %+v", err, st.Sorted)
+	}
+	testcheck.Must(t, st.Close())
+	b.memory = 32 << 20
+	if b.ended(); b.reads != 1 {
 		t.Errorf("the input was read %d times", b.reads)
 	}
 }

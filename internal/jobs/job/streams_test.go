@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,8 +21,10 @@ import (
 	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/streams"
 	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/partition/extsort"
 )
 
 // streamJob is a job with standard input and a journal, without a cluster.
@@ -29,13 +32,14 @@ type streamJob struct {
 	t                 *testing.T
 	state, spill, out string
 	spec              spec.Spec
+	memory            spec.Size
 	notes             []string
 }
 
 func newStreamJob(t *testing.T) *streamJob {
 	s := jobtest.Spec(t, "check")
 	s.Inputs, s.Timestamp = []string{"-"}, 1700000000000
-	return &streamJob{t: t, state: t.TempDir(), spill: t.TempDir(), out: t.TempDir(), spec: s}
+	return &streamJob{t: t, state: t.TempDir(), spill: t.TempDir(), out: t.TempDir(), spec: s, memory: 32 << 20}
 }
 
 // open takes the job's lock, and opens its input as [run.openInput] does.
@@ -52,7 +56,7 @@ func (b *streamJob) open(ctx context.Context, stdin *os.File) (*run, error) {
 	}
 	b.t.Cleanup(func() { _ = st.Close() })
 	b.notes = nil
-	o := RunOptions{WorkOptions: build.WorkOptions{Workers: 2, Memory: 32 << 20, SpillDir: b.spill, Stdin: stdin}}
+	o := RunOptions{WorkOptions: build.WorkOptions{Workers: 2, Memory: b.memory, SpillDir: b.spill, Stdin: stdin}}
 	o.Events.OnNote = func(msg string, _ ...any) { b.notes = append(b.notes, msg) }
 	j := &run{env: env, spec: s, options: o, job: st}
 	if j.streams, err = streams.Find(ctx, env.Source, s.Inputs, stdin, st.Streams); err != nil {
@@ -158,6 +162,32 @@ func export(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// TestStreamOfTooLongRows checks that the copy of a stream stays if its rows are too long for the memory: an attempt with more memory needs no other export.
+func TestStreamOfTooLongRows(t *testing.T) {
+	b := newStreamJob(t)
+	data := export(t)
+	lines := bytes.SplitAfterN(data, []byte("\n"), 14)
+	for i, line := range lines[1:13] {
+		lines[i+1] = slices.Concat(bytes.TrimRight(line, "\r\n"), bytes.Repeat([]byte("x"), 3<<20), []byte("\n"))
+	}
+	data = bytes.Join(lines, nil)
+	j, err := b.open(t.Context(), pipeOf(t, data))
+	testcheck.Must(t, err)
+	testcheck.Must(t, b.plan(j))
+	_, err = b.build(j, 0)
+	if !errors.Is(err, extsort.ErrMemory) {
+		t.Fatal(err)
+	}
+	j.endAsKilled(t)
+	b.memory = 256 << 20
+	j, err = b.open(t.Context(), nothing(t))
+	testcheck.Must(t, err)
+	testcheck.Must(t, b.plan(j))
+	_, err = b.build(j, 0)
+	testcheck.Must(t, err)
+	j.endAsKilled(t)
 }
 
 // TestStreamOfAnEarlierAttempt ends an attempt after each step, and runs the next one without a stream, with the same stream, and with another.
