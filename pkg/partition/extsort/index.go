@@ -54,7 +54,7 @@ func (s *sections) next(encoded []byte, sec section) {
 
 // has reports whether a region has rows.
 func (s *sections) has(region int) bool {
-	return s.marks[region/sectionsAtOnce].rows>>(region%sectionsAtOnce)&1 != 0
+	return (s.marks[region/sectionsAtOnce].rows>>(region%sectionsAtOnce))&1 != 0
 }
 
 // seal notes the end of the last section.
