@@ -137,7 +137,7 @@ func (s *Stores) compare(ctx context.Context, lookOnce func(context.Context) (*s
 		if began.IsZero() || len(compared) > before {
 			began = time.Now()
 		}
-		if _, again := pauses.Next(began, tries); !again {
+		if _, again := pauses.Next(began, tries); !again && tries >= maxLooks { // a look at a large table may take longer
 			return found, err
 		}
 		if e := pauses.Sleep(ctx, tries); e != nil {

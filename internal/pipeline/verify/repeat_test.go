@@ -58,6 +58,7 @@ func TestRegionsThatMoveAreWaitedFor(t *testing.T) {
 		err    error         // of the stores
 		until  time.Duration // until then
 		missed int           // looks after that that miss a file
+		each   time.Duration // of a look
 		took   time.Duration // about
 		fails  bool
 	}{
@@ -67,6 +68,7 @@ func TestRegionsThatMoveAreWaitedFor(t *testing.T) {
 		"a server that stays away":         {err: errMoving, until: time.Hour, took: 2 * time.Minute, fails: true},
 		"a file is missing for a look":     {missed: 1},
 		"a file is missing":                {missed: 4, took: time.Second, fails: true},
+		"long looks at a large table":      {missed: 3, each: 3 * time.Minute, took: 12 * time.Minute},
 		"no permission":                    {err: fail.Errorf(fail.Check, "no permission"), until: time.Hour, fails: true},
 		"the table was dropped":            {err: loader.ErrTableNotFound, until: time.Hour, took: time.Second, fails: true},
 	} {
@@ -74,6 +76,7 @@ func TestRegionsThatMoveAreWaitedFor(t *testing.T) {
 			fsys, found := stored(t)
 			began := time.Now()
 			got, err := (&Stores{FS: fsys}).compare(t.Context(), func(context.Context) (*survey, error) {
+				<-time.After(tt.each)
 				if time.Since(began) < tt.until {
 					return nil, tt.err
 				}
