@@ -156,7 +156,7 @@ func (x *Index) read(ctx context.Context, q Query, start time.Time, fn func(load
 				return err
 			})
 			if passed < len(e.keys) && all.Rows > 0 {
-				next, broken := x.after(ctx, narrow, passed, start)
+				next, broken := x.after(ctx, narrow, e.keys[:passed])
 				if broken != nil {
 					return all, broken
 				}
@@ -179,18 +179,20 @@ func (x *Index) read(ctx context.Context, q Query, start time.Time, fn func(load
 	}
 }
 
-// after returns the page token that follows the first n entries of q. It takes memory without a request: the rows before are in the answer, which
-// needs the token.
-func (x *Index) after(ctx context.Context, q Query, n int, start time.Time) (string, error) {
-	if n == 0 {
+// after returns the page token that follows the last of some entries of q.
+func (x *Index) after(ctx context.Context, q Query, entries [][]byte) (string, error) {
+	if len(entries) == 0 {
 		return q.Page, nil
 	}
-	q.Limit, q.More = int64(n), nil
-	st, err := x.index.read(ctx, q, start, func(loader.Row) error { return nil })
+	regions, err := x.cluster.KnownRegions(ctx, x.index.name)
+	if err != nil {
+		return "", cluster.Failure(err)
+	}
+	r, err := x.index.newReading(q, regions)
 	if err != nil {
 		return "", err
 	}
-	return st.Next, nil
+	return r.after(entries[len(entries)-1])
 }
 
 // newRows returns how the rows of entries are read: the requested columns, and those by which a row is compared with its entry.

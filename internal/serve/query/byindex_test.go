@@ -237,6 +237,37 @@ func TestManyStaleEntries(t *testing.T) {
 	}
 }
 
+// TestEntriesThatChangeWithinAPage checks that a page that ends among the entries that were read continues after its last row, though entries before
+// it come and go meanwhile.
+func TestEntriesThatChangeWithinAPage(t *testing.T) {
+	const stale, rows = 40, 5
+	for name, change := range map[string]func(f fakeTables, n int){
+		"entries come": func(f fakeTables, n int) { f.put("x", fmt.Sprintf("1|0039-%d", n), spec.RowCell, "gone") },
+		"entries go": func(f fakeTables, _ int) {
+			f["x"].rows = slices.DeleteFunc(f["x"].rows, func(r loader.Row) bool { return string(r.Key) == "1|0039" })
+		},
+	} {
+		x := byDay(t, stale+rows)
+		f := x.cluster.(fakeTables)
+		f["t"].rows = f["t"].rows[stale:]
+		var got []string
+		for q, pages := (Query{Values: []string{"1"}, Limit: 1}), 0; pages <= rows; pages++ {
+			st, err := x.Read(t.Context(), q, func(row loader.Row) error {
+				got = append(got, string(row.Key))
+				change(f, pages)
+				return nil
+			})
+			testcheck.Must(t, err)
+			if q.Page = st.Next; q.Page == "" {
+				break
+			}
+		}
+		if want := []string{"0040", "0041", "0042", "0043", "0044"}; !slices.Equal(got, want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 // TestIndexesThatCannotBeRead checks that they are refused, with their names.
 func TestIndexesThatCannotBeRead(t *testing.T) {
 	f := fakeTables{"t": {memoryTable: &memoryTable{keeps: true}, regions: splitAt(1)}, "x": {memoryTable: &memoryTable{keeps: true}, regions: splitAt(1)}}

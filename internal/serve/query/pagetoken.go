@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/keyrange"
 	"bulkload/pkg/setting"
 
 	"github.com/cespare/xxhash/v2"
@@ -70,6 +71,16 @@ func (r *reading) page(token string) (*position, error) {
 		return nil, fail.Errorf(fail.Config, "%s %q: %w", setting.Page, token, &PageError{err})
 	}
 	return &p, nil
+}
+
+// after returns the token that follows a row of the query. Its head is the one in whose range it is.
+func (r *reading) after(row []byte) (string, error) {
+	for _, head := range r.keys.Heads {
+		if (keyrange.Range{Start: r.keys.Start(head), Stop: r.keys.Stop(head)}).Has(row) {
+			return position{head, row[len(head):]}.token(r.hash), nil
+		}
+	}
+	return "", fail.With(fail.Load, ErrRegionsChanged)
 }
 
 // PageError is the error of an invalid page token, or of a token of another query.
