@@ -20,7 +20,7 @@ import (
 // there when record counts from that byte of the file on; "lines" when the
 // record spans several; "column" and "value" when one column is at fault. "raw" is the record without its end mark,
 // "raw_base64" stands in for it when its bytes are not the same characters in UTF-8. Parquet and Avro have no such thing: raw is a line of CSV then,
-// in which NULL is \N. "kept" of a duplicate is the place of the record that is loaded in its stead.
+// in which NULL is \N, and the first line has "values". "kept" of a duplicate is the place of the record that is loaded in its stead.
 //
 // The order of lines is that of the input, however the records came in. Until Finish they are in a temporary file next to
 // it, which takes a few megabytes of memory, however many they are. Its methods may be called by any number of goroutines.

@@ -108,7 +108,7 @@ func (f *inputFile) marksOf(form *rejects.Form, o *Options) (none rejects.Marks,
 func (f *inputFile) rejectForm(o *Options, schema []string) *rejects.Form {
 	text, ok := f.content.(textForm)
 	if !ok {
-		return &rejects.Form{Version: 1, Format: string(FormatText), Columns: schema, Dialect: rejects.ValuesDialect()}
+		return &rejects.Form{Version: 1, Format: string(FormatText), Columns: schema, Values: true, Dialect: rejects.ValuesDialect()}
 	}
 	form := text.rejectForm(o)
 	form.Partitions = listing.Texts(f.Partitions)

@@ -58,17 +58,20 @@ func TestReadRejects(t *testing.T) {
 
 // TestPlacesOfRejects checks that a place names a byte only where the format has one, as the messages of the command do.
 func TestPlacesOfRejects(t *testing.T) {
-	form, err := json.Marshal(rejects.Form{Version: 1, Format: "text", Columns: []string{"id"}, Dialect: rejects.ValuesDialect()})
+	form, err := json.Marshal(rejects.Form{Version: 1, Format: "text", Columns: []string{"id"}, Dialect: rejects.ValuesDialect(), Values: true})
+	testcheck.Must(t, err)
+	alike, err := json.Marshal(rejects.Form{Version: 1, Format: "text", Columns: []string{"id"}, Dialect: rejects.ValuesDialect()})
 	testcheck.Must(t, err)
 	values := string(form) + "\n"
 	text := `{"path":"a.csv","offset":7,"record":2,"reason":"r","raw":""}` + "\n" + values + `{"path":"b.parquet","offset":4,"record":5,"reason":"r","raw":""}` + "\n" +
 		`{"path":"c.avro","offset":300,"record":5,"since":300,"reason":"r","raw":""}` + "\n" + `{"bulkload_rejects":1,"format":"csv","field_sep":",","columns":["id"]}` + "\n" +
-		`{"path":"d.csv","offset":90,"record":5,"since":30,"reason":"r","raw":""}` + "\n"
+		`{"path":"d.csv","offset":90,"record":5,"since":30,"reason":"r","raw":""}` + "\n" +
+		string(alike) + "\n" + `{"path":"e.csv","offset":9,"record":2,"reason":"r","raw":""}` + "\n"
 	name := filepath.Join(t.TempDir(), "rejects.jsonl")
 	testcheck.Must(t, os.WriteFile(name, []byte(text), 0o600))
 	for again, want := range map[bool][]string{
-		false: {"a.csv: record 2 at byte 7", "b.parquet: record 5", "c.avro: record 5 of the block at byte 300", "d.csv: record 5 after byte 30, at byte 90"},
-		true:  {"a.csv: record 2", "b.parquet: record 5", "c.avro: record 5", "d.csv: record 5"}, // of reject files, whose records have no byte in a file
+		false: {"a.csv: record 2 at byte 7", "b.parquet: record 5", "c.avro: record 5 of the block at byte 300", "d.csv: record 5 after byte 30, at byte 90", "e.csv: record 2 at byte 9"},
+		true:  {"a.csv: record 2", "b.parquet: record 5", "c.avro: record 5", "d.csv: record 5", "e.csv: record 2"}, // of reject files, whose records have no byte in a file
 	} {
 		list, _, err := readRejects(name, false, again)
 		testcheck.Must(t, err)

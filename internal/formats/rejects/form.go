@@ -26,6 +26,7 @@ type Form struct {
 	Columns   []string `json:"columns,omitempty"` // in the order of the records
 	Headed    bool     `json:"headed,omitempty"`  // of one column: a header has named it, so that a record of its name is a repeated header
 
+	Values  bool             `json:"values,omitempty"`  // the records have no text of their own: they are their values, in ValuesDialect
 	Dialect *dialect.Dialect `json:"dialect,omitempty"` // of format text
 	Escaped bool             `json:"escaped,omitempty"` // in the file only: the dialect's separators and texts for NULL are as dialect.Parse reads them
 	Charset string           `json:"charset,omitempty"` // of format json
@@ -157,7 +158,7 @@ func (p Place) Text(by Unit) string {
 // Unit returns the meaning of the Offset of a record with the form. Records without a text of their own have at most that of their block, in Avro.
 func (f *Form) Unit(p Place) Unit {
 	switch {
-	case f == nil || f.Dialect == nil || !f.Dialect.Equal(*ValuesDialect()):
+	case f == nil || !f.Values:
 		return ByByte
 	case p.Since > 0 && p.Since == p.Offset:
 		return ByBlock
