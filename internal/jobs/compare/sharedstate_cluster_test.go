@@ -16,7 +16,7 @@ import (
 // that of the comparison, and that none is made on the other cluster.
 func TestRepairWithSharedState(t *testing.T) {
 	p := newPair(t)
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	testcluster.OwnCache(t)
 	states := loader.TableName{Namespace: "default", Qualifier: "state-" + testcheck.Name(t)}
 	own, err := p.env.Dial(t.Context())
 	testcheck.Must(t, err)

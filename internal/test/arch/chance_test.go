@@ -32,8 +32,8 @@ func names(f *ast.File) map[string]string {
 	return names
 }
 
-// chances returns the places of a test file where its outcome depends on chance: a pause instead of a wait for a condition, and
-// random numbers that differ in each run.
+// chances returns the places of a test file where its outcome, or that of another test, depends on chance: a pause instead of a wait for a condition,
+// random numbers that differ in each run, and a cache of its own for a cluster that other tests use.
 func chances(files *token.FileSet, f *ast.File) (places []string) {
 	packages := names(f)
 	bubbles := false
@@ -64,6 +64,10 @@ func chances(files *token.FileSet, f *ast.File) (places []string) {
 		case *ast.UnaryExpr:
 			if imported, function := called(n.X); n.Op == token.ARROW && imported == "time" && function == "After" && !selected[n] && !bubbles {
 				note(n, "time.After is a pause: testcheck.Eventually waits for a condition")
+			}
+		case *ast.BasicLit:
+			if n.Value == `"XDG_CACHE_HOME"` && packages["testcluster"] != "" {
+				note(n, "a cluster that this test starts has its jars there, and other tests use it later: testcluster.OwnCache")
 			}
 		case *ast.SelectorExpr:
 			switch imported, function := called(n); {
@@ -115,6 +119,8 @@ func TestChances(t *testing.T) {
 		{`"math/rand"`, "rand.Shuffle(3, swap)", 1},
 		{`"math/rand/v2"`, "var r *rand.Rand = rand.New(rand.NewPCG(1, 2)); r.IntN(3)", 0},
 		{`"crypto/rand"`, "rand.Text()", 0},
+		{`"bulkload/internal/test/testcluster"`, `t.Setenv("XDG_CACHE_HOME", dir)`, 1},
+		{`"testing"`, `t.Setenv("XDG_CACHE_HOME", dir)`, 0},
 		{`"pgregory.net/rapid"`, "rapid.Check(t, f)", 1},
 		{`"pgregory.net/rapid"`, "rapid.Int().Draw(t, name)", 0},
 	} {

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"testing"
 	"time"
 
 	"bulkload/internal/base/retry"
@@ -53,7 +54,21 @@ func sourceDir() (string, error) {
 	return filepath.Join(root, "testdata", "cluster"), err
 }
 
+// envCache names the directory that cacheRoot returns, for tests whose user's cache is another one.
+const envCache = "BULKLOAD_CLUSTER_CACHE"
+
+// OwnCache gives the test a user's cache of its own, as that of another host. Clusters keep their cache: one that the test starts may outlive it.
+func OwnCache(t testing.TB) {
+	dir, err := cacheRoot()
+	testcheck.Must(t, err)
+	t.Setenv(envCache, dir)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+}
+
 func cacheRoot() (string, error) {
+	if dir := os.Getenv(envCache); dir != "" {
+		return dir, nil
+	}
 	dir := os.Getenv("XDG_CACHE_HOME")
 	if dir == "" {
 		home, err := os.UserHomeDir()
