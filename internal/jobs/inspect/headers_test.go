@@ -172,6 +172,38 @@ func TestBadRecords(t *testing.T) {
 	}
 }
 
+// TestBadRecordsThatDiffer checks that bad records are left out only if the ways of cutting agree on which ones are bad, and that the job file leaves out
+// those that the note counts.
+func TestBadRecordsThatDiffer(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("id,what,amount\n")
+	for i := range 100 {
+		switch i {
+		case 41:
+			b.WriteString("41,5\" pipe,41.5\n") // bad with quotes
+		case 60:
+			b.WriteString("60,\"a,b\",60.5\n") // bad without
+		default:
+			fmt.Fprintf(&b, "%d,\"w %d\",%d.5\n", i, i, i)
+		}
+	}
+	if r := inspected(t, "x.csv", b.String(), asked(t, "bad_records: 5%")); !r.Doubtful() || r.Job() != nil {
+		t.Errorf("with and without quotes: notes %q\n%s", r.Notes, r.Job())
+	}
+	for fields, bad := range map[string]string{"{dialect: csv, bad_records: 5%}": `5" pipe`, "{quote: none, bad_records: 5%}": `"a,b"`} {
+		r := inspected(t, "x.csv", b.String(), asked(t, fields))
+		if rows, err := readJob(t, r.Job(), nil); err != nil || len(rows) != 99 || strings.Contains(rowTexts(rows), bad) {
+			t.Errorf("%s: %d rows, %v, doubts %+v", fields, len(rows), err, r.Doubts)
+		}
+	}
+	lines := strings.SplitAfter(rowsBelow("id,what,amount", 100), "\n")
+	lines[41], lines[61] = "40,short\n", "60,C:\\,60.5\n"
+	r := inspected(t, "x.csv", strings.Join(lines, ""), asked(t, "{dialect: mysql-csv, bad_records: 5, header: 'yes'}"))
+	if rows, err := readJob(t, r.Job(), nil); err != nil || len(rows) != 98 || !strings.Contains(strings.Join(r.Notes, "\n"), "2 bad records among 101") {
+		t.Errorf("an escape in a bad record: %d rows, %v, notes %q", len(rows), err, r.Notes)
+	}
+}
+
 // TestMixedLineEnds checks that a given end of records decides whether a CR before LF is data, as in a job.
 func TestMixedLineEnds(t *testing.T) {
 	const mixed = "id,a\n1,x\r\n2,y\n3,z\r\n"

@@ -17,7 +17,7 @@ type verdict struct {
 	others []*reading // if undecided, one of each group of readings with the same values
 	why    string     // why there is no reading, or which bytes contradict the chosen one
 	place  *Place     // place of the evidence
-	failed *scan      // without a reading: the nearest way of cutting with several columns, nil if there is none
+	failed []*scan    // without a reading: the nearest ways of cutting with several columns
 }
 
 // maxPreamble is the maximum number of lines before a header.
@@ -134,13 +134,16 @@ func (j *judge) excelLine(g *Given) bool {
 func (j *judge) try(g *Given) *verdict {
 	scans, failed := j.read(j.candidates(g))
 	v := j.choose(g, scans)
-	if nearest := nearestOf(g, failed); !v.found() && nearest != nil {
-		v.failed, v.place = nearest, nearest.bad
-		if h := g.spec.Header; h == string(dialect.HeaderYes) || h == "" && slices.Equal(nearest.headers(), []dialect.Header{dialect.HeaderYes}) {
-			v.place.Record-- // as a job counts
-		}
-		v.why = fmt.Sprintf("read as %s with %s between columns, the best match, one record differs from the others", nearest.w.what, sepText(nearest.dialect.FieldSep))
+	if v.found() || len(failed) == 0 {
+		return v
 	}
+	v.failed = nearestOf(g, failed)
+	nearest := slices.MaxFunc(v.failed, func(a, b *scan) int { return a.records - b.records })
+	v.place = nearest.bad
+	if h := g.spec.Header; h == string(dialect.HeaderYes) || h == "" && slices.Equal(nearest.headers(), []dialect.Header{dialect.HeaderYes}) {
+		v.place.Record-- // as a job counts
+	}
+	v.why = fmt.Sprintf("read as %s with %s between columns, the best match, one record differs from the others", nearest.w.what, sepText(nearest.dialect.FieldSep))
 	return v
 }
 

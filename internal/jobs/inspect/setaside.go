@@ -1,8 +1,8 @@
 package inspect
 
 import (
-	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"bulkload/internal/formats/delimited"
@@ -25,45 +25,80 @@ type aside struct {
 // fewBad is the share of bad records, as 1 of fewBad, up to which a given dialect shows that the others are read rightly.
 const fewBad = 10
 
-// nearestOf returns, among ways of cutting that failed, the one that is nearest to the given dialect, and of those the one that parses the most
-// records; nil if there is none.
-func nearestOf(g *Given, failed []*scan) *scan {
-	if len(failed) == 0 {
-		return nil
+// nearestOf returns, among ways of cutting that failed, those that are nearest to the given dialect.
+func nearestOf(g *Given, failed []*scan) []*scan {
+	least := math.MaxInt
+	for _, s := range failed {
+		least = min(least, g.distance(&s.dialect))
 	}
-	return slices.MinFunc(failed, func(a, b *scan) int {
-		return cmp.Or(g.distance(&a.dialect)-g.distance(&b.dialect), b.records-a.records)
-	})
+	return slices.DeleteFunc(failed, func(s *scan) bool { return g.distance(&s.dialect) > least })
 }
 
-// setAside judges the texts without the records that are bad if the text is cut as in the nearest way that failed: as a job reads it with a given
-// dialect or bad_records. It returns failed if there is no such reading.
+// remains is what ways of cutting leave of the texts, all with the same bad records.
+type remains struct {
+	texts []text
+	aside aside
+	ways  []*scan
+}
+
+// setAside judges the texts without the records that are bad in the ways of cutting that failed: as a job reads them with a given dialect or
+// bad_records. It returns failed if there is no such reading, or if other records are bad in another way: which ones a job is to leave out is open.
 func (j *judge) setAside(g *Given, failed *verdict) *verdict {
 	budget, err := source.NewBudget(g.spec.BadRecords)
-	if err != nil || failed.failed == nil || g.spec.Dialect == "" && budget.None() {
+	if err != nil || g.spec.Dialect == "" && budget.None() {
 		return failed
 	}
-	texts, found := slices.Clone(j.texts), &aside{}
-	for i := range texts {
-		if !j.without(&texts[i], failed.failed, found) {
+	var found *verdict
+	all, chosen := j.texts, &remains{}
+	defer func() { j.texts = all }()
+	for _, k := range j.remainsOf(failed.failed, budget) {
+		var scans []*scan
+		j.texts = k.texts
+		for _, way := range k.ways {
+			if s := j.scan(way.w, way.dialect, 0); s.bad == nil {
+				scans = append(scans, s)
+			}
+		}
+		if v := j.choose(g, scans); !v.found() {
+			continue
+		} else if found != nil {
 			return failed
+		} else {
+			found, chosen = v, k
 		}
 	}
-	most := found.records / fewBad
-	if !budget.None() {
-		most = found.records / 2
-	}
-	if found.bad == 0 || found.bad > most || !budget.None() && !budget.Allows(found.bad, found.records) {
+	if found == nil {
 		return failed
 	}
-	all := j.texts
-	j.texts = texts
-	if v := j.try(g); v.found() {
-		j.aside = found
-		return v
+	all, j.aside = chosen.texts, &chosen.aside
+	return found
+}
+
+// remainsOf returns what ways of cutting leave of the texts, if the records that are bad are few.
+func (j *judge) remainsOf(ways []*scan, budget *source.Budget) (list []*remains) {
+	for _, s := range ways {
+		k := &remains{texts: slices.Clone(j.texts), ways: []*scan{s}}
+		ends := true
+		for i := range k.texts {
+			ends = ends && j.without(&k.texts[i], s, &k.aside)
+		}
+		most := k.aside.records / fewBad
+		if !budget.None() {
+			most = k.aside.records / 2
+		}
+		if bad := k.aside.bad; !ends || bad == 0 || bad > most || !budget.None() && !budget.Allows(bad, k.aside.records) {
+			continue
+		}
+		same := func(o *remains) bool {
+			return slices.EqualFunc(o.texts, k.texts, func(a, b text) bool { return slices.Equal(a.gaps, b.gaps) })
+		}
+		if at := slices.IndexFunc(list, same); at >= 0 {
+			list[at].ways = append(list[at].ways, s)
+		} else {
+			list = append(list, k)
+		}
 	}
-	j.texts = all
-	return failed
+	return list
 }
 
 // without cuts the bad records out of a text. It returns false if the first record is one, or if the end of one is unknown.
