@@ -161,6 +161,9 @@ func TestMarksInCharset(t *testing.T) {
 		{name: "the escaped end of a bad record", in: "1\xa7\"a\"b\\\n2\xa7x\n3\xa7y\n", o: with(dialect.MySQLText, "cp1252", "\xa7", `"`), want: []string{"!text after a closing quote", "3/y"}},
 		{name: "CR behind a character", in: "1\t\xd5\\\r\n2\t\xd5\\\\\r\n", o: with(dialect.PostgresTxt, "gb18030", "\t", ""), want: []string{"!its line ends with CR LF", "2/誠\r"}},
 		{name: "0x1A behind a character", in: "1\tx\n2\t\xd5\\\x1a", o: with(dialect.MySQLText, "gb18030", "\t", ""), want: []string{"1/x", "!the text ends with 0x1A"}},
+		{name: "a byte that continues a character", in: "1,\"x\"y\xa6\n2,v\xa6\n3,w\xa6\n", o: Options{Columns: ab, Dialect: strayDialect(t, dialect.PostgresCSV, func(d *dialect.Dialect) {
+			d.Charset, d.RecordSep, d.Header = "utf-8", "\xa6\n", dialect.HeaderNo
+		})}, want: []string{"!text after a closing quote", "2/v", "3/w"}},
 		{name: "a quote behind a character", in: "1|\xd6|\"x\n2|\"\n9|z\n\"\n3|y\n", o: with(dialect.CSV, "gb18030", "|", `"`), want: []string{"!a quote within a field", "2/\n9|z\n", "3/y"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -180,7 +180,7 @@ func (s *Scanner) stands(text []byte, at, known int, escapes bool) (bool, int) {
 // last preceding byte that is certainly a character, or at known, where a character begins. It returns such a position for the next call with the
 // same text and no lower position, so that many calls step over each character once.
 func (s *Scanner) startsAt(text []byte, at, known int) (bool, int) {
-	if !s.unsafe || text[at] < s.charset.Safe() || text[at] < utf8.RuneSelf && at > 0 && text[at-1] < utf8.RuneSelf { // as in begins
+	if !s.unsafe || text[at] < s.charset.Safe() || at > 0 && text[at-1] < utf8.RuneSelf { // as in begins
 		return true, known
 	}
 	from := at
