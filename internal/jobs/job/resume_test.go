@@ -270,12 +270,13 @@ func TestResumeWithTooLittleMemory(t *testing.T) {
 	b := newResumedBuild(t, s)
 	b.memory = 32 << 20
 	b.stopped(1)
-	b.memory = 8 << 20
-	_, st, err := b.attempt(0)
-	if !errors.Is(err, extsort.ErrMemory) || fail.KindOf(err) != fail.Config || st.Sorted == nil {
-		t.Fatalf("error is %v, sorted %+v", err, st.Sorted)
+	for _, b.memory = range []spec.Size{8 << 20, 1 << 20} { // for merges, and for a worker
+		_, st, err := b.attempt(0)
+		if !errors.Is(err, extsort.ErrMemory) || fail.KindOf(err) != fail.Config || st.Sorted == nil {
+			t.Fatalf("error is %v, sorted %+v", err, st.Sorted)
+		}
+		testcheck.Must(t, st.Close())
 	}
-	testcheck.Must(t, st.Close())
 	b.memory = 32 << 20
 	if b.ended(); b.reads != 1 {
 		t.Errorf("the input was read %d times", b.reads)

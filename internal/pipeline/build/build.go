@@ -82,8 +82,8 @@ func (o Options) SortMemory(in *source.Input, plans ...*cells.Plan) (int64, erro
 	room := max(in.ReaderMemory(), encode.WriterRoom(plans...))
 	m := int64(o.Memory) - int64(o.Workers)*room - o.HeapFloor()/2 - o.distinctRoom()
 	if m < int64(o.Workers)*extsort.MinMemory {
-		return 0, fail.Errorf(fail.Config, "memory of %s is too little for %s on this input: each needs %.0f MiB (give more %s or fewer %s)",
-			o.Memory, setting.Count(o.Workers, "worker"), float64(room+extsort.MinMemory)/(1<<20), setting.Memory, setting.Workers)
+		return 0, memoryError{fail.Errorf(fail.Config, "memory of %s is too little for %s on this input: each needs %.0f MiB (give more %s or fewer %s)",
+			o.Memory, setting.Count(o.Workers, "worker"), float64(room+extsort.MinMemory)/(1<<20), setting.Memory, setting.Workers)}
 	}
 	return m, nil
 }

@@ -20,14 +20,20 @@ import (
 // restOfAddresses is the least address space that the program takes apart from its memory budget. Go's runtime reserves most of it.
 const restOfAddresses = 1 << 30
 
+// memoryError is an error about a limit of this process, which another attempt may have raised. It is [extsort.ErrMemory] too.
+type memoryError struct{ error }
+
+func (e memoryError) Unwrap() error      { return e.error }
+func (memoryError) Is(target error) bool { return target == extsort.ErrMemory }
+
 // addressable refuses a limit of the address space that has no room for the memory budget: Go's runtime would end the program.
 func (o Options) addressable(limit uint64) error {
 	need := uint64(o.Memory) + restOfAddresses
 	if limit >= need {
 		return nil
 	}
-	return fail.Errorf(fail.Config, "memory of %s needs an address space of %s, and this process may have %s (raise that with ulimit -v, or give less %s)",
-		o.Memory, spec.Size(need).Rounded(), spec.Size(limit).Rounded(), setting.Memory)
+	return memoryError{fail.Errorf(fail.Config, "memory of %s needs an address space of %s, and this process may have %s (raise that with ulimit -v, or give less %s)",
+		o.Memory, spec.Size(need).Rounded(), spec.Size(limit).Rounded(), setting.Memory)}
 }
 
 // explainLimits adds advice to a build's error about a limit of this machine.
@@ -42,7 +48,7 @@ func explainLimits(err error, o Options) error {
 	case errors.Is(err, extsort.ErrMemory):
 		return fail.With(fail.Config, err)
 	case errors.Is(err, syscall.ENOMEM):
-		return fail.Errorf(fail.Config, "%w; or raise the limit of the address space with ulimit -v", err)
+		return memoryError{fail.Errorf(fail.Config, "%w; or raise the limit of the address space with ulimit -v", err)}
 	case errors.Is(err, syscall.EMFILE):
 		var limit syscall.Rlimit
 		if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
