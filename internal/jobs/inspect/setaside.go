@@ -74,7 +74,7 @@ func (j *judge) setAside(g *Given, failed *verdict) *verdict {
 	return found
 }
 
-// remainsOf returns what ways of cutting leave of the texts, if the records that are bad are few.
+// remainsOf returns the texts that ways of cutting leave, without the bad records, if those are few.
 func (j *judge) remainsOf(ways []*scan, budget *source.Budget) (list []*remains) {
 	for _, s := range ways {
 		k := &remains{texts: slices.Clone(j.texts), ways: []*scan{s}}
