@@ -34,7 +34,7 @@ func nearestOf(g *Given, failed []*scan) []*scan {
 	return slices.DeleteFunc(failed, func(s *scan) bool { return g.distance(&s.dialect) > least })
 }
 
-// remains is what ways of cutting leave of the texts, all with the same bad records.
+// remains are the texts that ways of cutting leave, all with the same bad records.
 type remains struct {
 	texts []text
 	aside aside
