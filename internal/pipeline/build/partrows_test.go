@@ -22,15 +22,9 @@ func TestMemoryOfPartRows(t *testing.T) {
 			runs[i].Read.Regions = append(runs[i].Read.Regions, PartRegion{Region: region, Counts: chunk.Counts{Rows: int64(i), Bytes: 2}})
 		}
 	}
-	heap := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	before := heap()
+	before := testcheck.Heap()
 	p := newPartRows([]*cells.Plan{{Ranges: ranges}}, runs)
-	if n := heap() - before; n > most {
+	if n := testcheck.Heap() - before; n > most {
 		t.Errorf("%d bytes of memory, at most %d are allowed", n, most)
 	}
 	if rows, bytes := p.Size(regions - 1); rows != shares*(shares-1)/2 || bytes != 2*shares {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testcheck"
 )
 
 // connections counts the connections of a server.
@@ -96,14 +97,8 @@ func TestManyTasks(t *testing.T) {
 		ofJob(""):          job(object{"mapsTotal": maps, "reducesTotal": reduces, "mapsCompleted": maps - 1, "mapsRunning": 1}),
 		ofJob("/tasks"):    object{"tasks": object{"task": tasks}},
 	}
-	heap := func() int64 {
-		var s runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&s)
-		return int64(s.HeapAlloc)
-	}
 	var early, late, after [3]int64 // heap, goroutines, files
-	look := func() [3]int64 { return [3]int64{heap(), int64(runtime.NumGoroutine()), int64(open(t))} }
+	look := func() [3]int64 { return [3]int64{testcheck.Heap(), int64(runtime.NumGoroutine()), int64(open(t))} }
 	asked := 0
 	at.manager.asked = func(m *manager) {
 		switch asked++; asked {

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -63,13 +62,7 @@ func TestChunksOfAReduce(t *testing.T) {
 	for m := range maps {
 		all = append(all, packedMap(t, dir, m, rows, chunkSize(memory, maps)))
 	}
-	heap := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	before, most, n := heap(), int64(0), 0
+	before, most, n := testcheck.Heap(), int64(0), 0
 	r := chunk.NewReader(chunk.Join(all...), nil)
 	_, err := r.Next()
 	testcheck.Must(t, err)
@@ -77,7 +70,7 @@ func TestChunksOfAReduce(t *testing.T) {
 	testcheck.Must(t, err)
 	for merge.Next() {
 		if n++; n%(maps*rows/10) == 0 {
-			most = max(most, heap()-before)
+			most = max(most, testcheck.Heap()-before)
 		}
 	}
 	testcheck.Must(t, merge.Err())

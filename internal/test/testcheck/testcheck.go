@@ -54,6 +54,14 @@ func Eventually(t testing.TB, limit time.Duration, what string, look func() (ok 
 	}
 }
 
+// Heap returns the bytes of the heap that are in use. Memory that other goroutines allocate counts.
+func Heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
 // EnvSeed is the variable with the seed of the tests' random numbers.
 const EnvSeed = "BULKLOAD_SEED"
 

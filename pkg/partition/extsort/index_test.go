@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"math/rand/v2"
 	"os"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -206,13 +205,7 @@ func TestMemoryOfManyRegions(t *testing.T) {
 	testcheck.Must(t, err)
 	w, err := s.Writer()
 	testcheck.Must(t, err)
-	heap := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	before := heap()
+	before := testcheck.Heap()
 	key := make([]byte, 8)
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range uint64(rows) {
@@ -221,7 +214,7 @@ func TestMemoryOfManyRegions(t *testing.T) {
 		_, err := w.Add(region, i+1, key, 10)
 		testcheck.Must(t, err)
 	}
-	if n := heap() - before; len(s.runs) < 20 || n > most {
+	if n := testcheck.Heap() - before; len(s.runs) < 20 || n > most {
 		t.Errorf("%d runs take %d bytes of memory, at most %d are allowed", len(s.runs), n, most)
 	}
 	testcheck.Must(t, s.Close())
