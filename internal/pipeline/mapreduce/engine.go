@@ -199,6 +199,9 @@ func (e *Engine) awaitEnd(ctx context.Context, id string) error {
 		case err == nil:
 			answered, silent = time.Now(), nil
 		case ctx.Err() != nil:
+			if !errors.Is(err, ctx.Err()) { // an answer at the same moment
+				err, silent = ctx.Err(), err
+			}
 			return fail.With(fail.Load, fmt.Errorf("end %s: %w", id, errors.Join(err, silent)))
 		case !errors.Is(err, yarn.ErrUnreachable) || time.Since(answered) >= maxKillSilence:
 			return fail.With(fail.Load, fmt.Errorf("end %s: %w", id, err))
