@@ -149,10 +149,10 @@ func (m *maker) splitsNow(ctx context.Context, like *table.Template) ([][]byte, 
 	return m.Splits(ctx, len(like.SplitKeys)+1)
 }
 
-// keepsSplits warns, before the job is planned, if the table of an earlier attempt has other split points than are requested now. The table is kept,
+// keepsSplits warns, before the job is planned, if split points are requested and the table of an earlier attempt has others. The table is kept,
 // since its owner may have given it grants. Split points that cannot be found are not compared: the table does not need them.
 func (m *maker) keepsSplits(ctx context.Context) error {
-	if m.job.Plan != nil {
+	if m.job.Plan != nil || m.Splits == nil {
 		return nil
 	}
 	like, err := table.Of(ctx, m.cluster, m.Old)

@@ -108,7 +108,7 @@ func newParts(env *cluster.Env, s spec.Job, o RunOptions, dirs []source.Director
 }
 
 // labels returns the names by which files of records differ. Where [build.FileOf] would give directories the same file, a name ends with a sum of its
-// path, by which it is the same in the next run, of other directories.
+// path.
 func labels(dirs []source.Directory) (all []string) {
 	parts := map[string]int{}
 	for _, d := range dirs {
