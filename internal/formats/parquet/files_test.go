@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/csv"
 	"errors"
 	"os"
@@ -194,6 +195,43 @@ func TestParquetDamage(t *testing.T) {
 			if records, err := rowsOf(data, time.UTC); err == nil && len(records) > 1000 {
 				t.Fatalf("byte %d: %d records", i, len(records))
 			}
+		}
+	}
+}
+
+// TestDamagedFooterLosesNoRows changes each bit of a footer, and sets stretches of it to zero: the row groups have all
+// rows, or the file is refused. No checksum covers a footer, and a list of row groups may end early.
+func TestDamagedFooterLosesNoRows(t *testing.T) {
+	const rows = 40
+	whole, err := os.ReadFile(parquetOthers + "fastparquet.parquet")
+	testcheck.Must(t, err)
+	end := len(whole) - footerTail
+	begin := end - int(binary.LittleEndian.Uint32(whole[end:]))
+	check := func(data []byte, what string, at int) {
+		t.Helper()
+		m, err := Open(bytes.NewReader(data), int64(len(data)), limited(64<<20))
+		if err != nil {
+			return
+		}
+		var got int64
+		for _, n := range m.Groups() {
+			got += n
+		}
+		if got != rows {
+			t.Errorf("%s %d of the footer: %d of %d rows", what, at-begin, got, rows)
+		}
+	}
+	check(whole, "whole", begin)
+	for at := begin; at < end; at++ {
+		for bit := range 8 {
+			data := bytes.Clone(whole)
+			data[at] ^= 1 << bit
+			check(data, "bit of byte", at)
+		}
+		for n := 1; n <= min(128, end-at); n *= 2 {
+			data := bytes.Clone(whole)
+			clear(data[at : at+n])
+			check(data, "zeros from byte", at)
 		}
 	}
 }

@@ -16,6 +16,8 @@ import (
 type footer struct {
 	elements []schemaElement // depth first, the root before all
 	groups   []footerGroup
+	grouped  bool   // it has a list of row groups, which may be empty
+	rows     int64  // of all groups; -1: not stated
 	writer   string // created_by
 	meta     map[string]string
 }
@@ -121,12 +123,15 @@ const (
 // as the limit allows for the footer itself.
 func parseFooter(b []byte, limit Limit) (*footer, error) {
 	t := thrift{b: b, room: limit.Bytes}
-	f := &footer{meta: map[string]string{}}
+	f := &footer{rows: -1, meta: map[string]string{}}
 	t.structure(func(id int16, typ byte) {
 		switch {
 		case id == 2 && typ == thriftList:
 			t.structures(elementMemory, func() { f.elements = append(f.elements, t.schemaElement()) })
+		case id == 3 && typ == thriftI64:
+			f.rows = t.int()
 		case id == 4 && typ == thriftList:
+			f.grouped = true
 			t.structures(groupMemory, func() { f.groups = append(f.groups, t.footerGroup()) })
 		case id == 5 && typ == thriftList:
 			t.structures(entryMemory, func() { t.keyValue(f.meta) })
@@ -142,10 +147,18 @@ func parseFooter(b []byte, limit Limit) (*footer, error) {
 	if t.bad {
 		return nil, damagedFooter("the footer is damaged at its byte %d", t.at)
 	}
+	if !f.grouped || f.rows < 0 {
+		return nil, damagedFooter("the footer states no row groups, or no number of rows")
+	}
+	var rows int64
 	for i, g := range f.groups {
 		if g.rows < 0 {
 			return nil, damagedFooter("row group %d has %s", i, setting.Count(g.rows, "row"))
 		}
+		rows += g.rows
+	}
+	if rows != f.rows { // a damaged list of row groups may end early and still be well formed
+		return nil, damagedFooter("its row groups have %s, its footer states %d", setting.Count(rows, "row"), f.rows)
 	}
 	return f, nil
 }
