@@ -29,7 +29,7 @@
 //
 // Text may be compressed, in any number of members or streams: .gz, .zst, .bz2, .xz, .lz4, .sz (snappy's framing format),
 // .deflate (zlib, as Hadoop's DefaultCodec), and .snappy and .lz4 in the blocks of Hadoop's codecs, which have no
-// checksums. These and .sz have no end mark: a file that is truncated after a block only seems shorter. The memory of a
+// checksums. These, .sz and Avro have no end mark: a file that is truncated after a block only seems shorter. The memory of a
 // decompressor is limited by [Options.Memory]. Other compressions, archives, SequenceFiles and the like are refused by
 // their name and by their first bytes. Then .csv is CSV, .jsonl, .ndjson, .json is JSON lines, .parquet, .parq, .pq is
 // Parquet, .orc is ORC and .avro is Avro. With any other name (.dump, .txt, .dat, none) the contents decide: the magic of a compression,
