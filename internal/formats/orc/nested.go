@@ -115,8 +115,11 @@ func (w *nestedWriter) inner(dst []byte, c *column) (_ []byte, err error) {
 // items appends the items of a list or the entries of a map. A map whose keys are lists, maps, structs or unions becomes a list of its entries.
 func (w *nestedWriter) items(dst []byte, c *column) ([]byte, error) {
 	n, err := c.ints.next()
-	if err != nil || n < 0 {
-		return dst, errors.Join(err, errRun)
+	if err != nil {
+		return dst, err
+	}
+	if n < 0 {
+		return dst, errRun
 	}
 	open, shut := byte('['), byte(']')
 	single := c.kind == kindMap && !c.kids[0].kind.nested()
