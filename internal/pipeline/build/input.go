@@ -169,7 +169,7 @@ func (k *Input) namesColumns(s spec.Job) error {
 	}
 	for _, f := range k.Source.Files() {
 		if f.Format.Traits().Open {
-			return fail.Errorf(fail.Config, "%s: JSON lines have no list of columns; the first lines have %s: name those to read with %s (or give %s ignore to read these)",
+			return fail.Errorf(fail.Config, "%s: JSON lines have no list of columns; the files have %s: name those to read with %s (or give %s ignore to read these)",
 				f.Path, strings.Join(k.Source.Columns(), ","), setting.Columns, setting.Extra)
 		}
 	}
