@@ -343,9 +343,8 @@ func (r *KillRound) attempt(ctx context.Context, s killStep, k *killing) (ended 
 	if err := os.WriteFile(file, p.stderr.Bytes(), 0o644); err != nil {
 		return false, err
 	}
-	const refused, usage = 3, 2
-	r.Refused = p.exit == refused && r.command.mayRefuse && slices.Contains(r.Between, compactAll) ||
-		p.exit == usage && r.exported != "" && strings.Contains(p.lastError(), "it has a complete export") // killed after all was done
+	const refused = 3
+	r.Refused = p.exit == refused && r.command.mayRefuse && slices.Contains(r.Between, compactAll) || r.complete(p)
 	if k != nil && k.fault.Kind != "" && p.exit != 0 {
 		if kind, known := fail.KindOfExit(p.exit); known && !kind.Retry() && !r.Refused {
 			r.problem("a cluster in trouble ends it with %d, as if no retry helped: %s", p.exit, p.lastError())
@@ -366,6 +365,12 @@ func (r *KillRound) launch(args []string, more ...string) (*process, error) {
 		return launchOn(r.host, argv, append(env, more...), r.lab.root)
 	}
 	return launch(argv, append(env, more...), r.lab.root)
+}
+
+// complete reports whether an export began after another attempt had written all of it: it is refused.
+func (r *KillRound) complete(p *process) bool {
+	const usage = 2
+	return p.exit == usage && r.exported != "" && strings.Contains(p.lastError(), "it has a complete export")
 }
 
 // give runs a command that must end with 0, and returns its output.

@@ -186,7 +186,7 @@ func (r *KillRound) ended(ctx context.Context, o *stoppedOwner) {
 	lost := o.exit == busy && (o.free || strings.Contains(o.lastError(), "has taken over this job"))
 	kept := o.exit == 0 && (o.wake == atRace || o.free)
 	late := o.free && (o.exit == hdfs || o.exit == hbase) // a time limit of its calls passed while it was stopped
-	if !lost && !kept && !late {
+	if !lost && !kept && !late && !r.complete(o.process) {
 		r.problem("the stopped owner, %s: %s", end, o.lastError())
 	}
 	o.name = ""
