@@ -1,7 +1,6 @@
 package hdfsio
 
 import (
-	"io"
 	"log/slog"
 	"net"
 	"strconv"
@@ -67,37 +66,10 @@ func (f *fakeHDFS) serve(c net.Conn) {
 		f.open--
 		f.mu.Unlock()
 	}()
-	const sasl = 0xdf
-	head := make([]byte, 7) // "hrpc", version, service class, authentication
-	if _, err := io.ReadFull(c, head); err != nil || head[6] == sasl {
-		return
-	}
-	for {
-		frame, err := testdfs.ReadFrame(c)
-		if err != nil {
-			return
-		}
-		method, messages, ok := testdfs.Call(frame)
-		if !ok {
-			continue // the connection's context
-		}
-		var id uint64
-		frames.Fields(messages[0], func(field protowire.Number, number uint64, _ []byte) {
-			if field == 3 {
-				id = uint64(protowire.DecodeZigZag(number))
-			}
-		})
-		header := frames.AppendNumber(nil, 1, id)
-		answer, class := f.answer(method)
-		if class == "" {
-			answer = testdfs.JoinFrame(frames.AppendNumber(header, 2, 0), answer)
-		} else {
-			answer = testdfs.JoinFrame(frames.AppendBytes(frames.AppendBytes(frames.AppendNumber(header, 2, 1), 4, class), 5, "refused"))
-		}
-		if _, err := c.Write(answer); err != nil {
-			return
-		}
-	}
+	testdfs.Answer(c, func(method string, _ []byte) ([]byte, string, string) {
+		response, class := f.answer(method)
+		return response, class, "refused"
+	})
 }
 
 // refusing sets refuse.

@@ -64,23 +64,7 @@ func blockAt(t testing.TB, at net.Addr) Block {
 func nameNode(t *testing.T, answer func(method string, request []byte) []byte) *Client {
 	t.Helper()
 	l := testcheck.Serve(t, func(c net.Conn) {
-		if _, err := c.Read(make([]byte, 7)); err != nil { // "hrpc", version, service class, authentication
-			return
-		}
-		for {
-			frame, err := testdfs.ReadFrame(c)
-			if err != nil {
-				return
-			}
-			method, m, ok := testdfs.Call(frame)
-			if !ok {
-				continue // the connection's context
-			}
-			call := frames.Number(m[0], 3) / 2 // zigzag of a number that is not negative
-			if _, err := c.Write(testdfs.JoinFrame(frames.AppendNumber(frames.AppendNumber(nil, 1, call), 2, 0), answer(method, m[2]))); err != nil {
-				return
-			}
-		}
+		testdfs.Answer(c, func(method string, request []byte) ([]byte, string, string) { return answer(method, request), "", "" })
 	})
 	c := ready(t)
 	c.options.Addresses = []string{l.Addr().String()}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -169,32 +168,6 @@ func (c *Client) ByTag(ctx context.Context, tag string) ([]Application, error) {
 		return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID))
 	})
 	return found, nil
-}
-
-// Kill requests that an application be killed. It returns when the ResourceManager has accepted the request;
-// [Client.Application] shows when it is done. An application that has ended is left unchanged, without an error. For
-// another user's application the error is ErrDenied.
-func (c *Client) Kill(ctx context.Context, id string) error {
-	if !applicationID.MatchString(id) {
-		return fmt.Errorf("%q is not an application id", id)
-	}
-	a, err := c.manager(ctx, request{
-		method: http.MethodPut, path: "/ws/v1/cluster/apps/" + id + "/state", body: []byte(`{"state":"KILLED"}`),
-	})
-	if err != nil {
-		return err
-	}
-	if a.success() {
-		return nil
-	}
-	err = refusal(a.url, a.status, a.body)
-	if errors.Is(err, ErrDenied) {
-		// The ResourceManager checks permissions before it checks whether the application has ended.
-		if now, e := c.Application(ctx, id); e == nil && now.State.Ended() && (c.options.User == "" || now.User == c.options.User) {
-			return nil
-		}
-	}
-	return err
 }
 
 // list is an array, or a single element without an array, as some versions write it.

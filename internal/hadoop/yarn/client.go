@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bulkload/internal/hadoop/hadooprpc"
 	"bulkload/pkg/kerberos"
 )
 
@@ -33,12 +34,26 @@ type Options struct {
 	User string
 	// Kerberos authenticates the client if a server requires it.
 	Kerberos Proof
+	// Login is the login at the ResourceManagers' RPC. Nil: simple authentication, as User.
+	Login *hadooprpc.Options
 	// TLS is used for https addresses. Nil: the system's certificates.
 	TLS *tls.Config
 	// Timeout limits each request, including connection and response. Default 30 s.
 	Timeout time.Duration
 	// MostAnswer limits the size of a response, in bytes. Default 64 MiB: a task takes about 350 bytes.
 	MostAnswer int64
+}
+
+// Secure sets the Kerberos login at web servers and RPC, as Hadoop's configuration describes them. value is that of [FromConf].
+func (o *Options) Secure(login *kerberos.Client, value func(key string) string) error {
+	const principal, protection = "yarn.resourcemanager.principal", "hadoop.rpc.protection"
+	q, err := kerberos.ParseQualities(value(protection))
+	if err != nil {
+		return fmt.Errorf("%s: %w", protection, err)
+	}
+	o.Kerberos = login
+	o.Login = &hadooprpc.Options{Kerberos: login, Principal: value(principal), PrincipalKey: principal, Qualities: q, QualityKey: protection, Protocol: ClientProtocol}
+	return nil
 }
 
 const (

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,6 +14,9 @@ import (
 
 	"github.com/jcmturner/gokrb5/v8/spnego"
 
+	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testdfs"
 	"bulkload/pkg/kerberos"
 )
 
@@ -133,23 +137,45 @@ func TestNoApplications(t *testing.T) {
 	}
 }
 
+// TestKill checks the call that ends an application, and what the ResourceManager's exceptions mean. The web server knows no user, as with
+// hadoop.http.authentication.type=simple on a cluster with Kerberos, and would refuse the request.
 func TestKill(t *testing.T) {
-	path := "PUT /ws/v1/cluster/apps/" + app + "/state"
+	const yarnException = "org.apache.hadoop.yarn.exceptions.YarnException"
+	denied := yarnException + ": java.security.AccessControlException: User tester cannot perform operation MODIFY_APP on " + app
+	running := strings.Replace(appJSON, "FINISHED", "RUNNING", 1)
 	for name, c := range map[string]struct {
-		answers map[string]string
-		want    error
+		class, text, app string
+		want             error
 	}{
-		"accepted":         {map[string]string{path: `202|{"state":"RUNNING"}`}, nil},
-		"done":             {map[string]string{path: `{"state":"KILLED"}`}, nil},
-		"another's":        {map[string]string{path: "403|Unauthorized attempt to kill appid"}, ErrDenied},
-		"ended, of myself": {map[string]string{path: "403|Unauthorized", "GET /ws/v1/cluster/apps/" + app: `{"app":` + appJSON + `}`}, nil},
-		"unknown":          {nil, ErrUnknown},
+		"accepted":         {"", "", running, nil},
+		"another's":        {yarnException, denied, running, ErrDenied},
+		"ended, of myself": {yarnException, denied, appJSON, nil},
+		"no right to call": {"org.apache.hadoop.security.authorize.AuthorizationException", "User tester is not authorized for protocol", running, ErrDenied},
+		"unknown":          {"org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException", "Trying to kill an absent application " + app, running, ErrUnknown},
+		"a fault":          {"java.io.IOException", "no space left", running, ErrUnreachable},
 	} {
-		s := server(t, c.answers)
-		err := client(t, Options{Addresses: Addresses{ResourceManagers: []string{s.URL}}}).Kill(t.Context(), app)
-		if !errors.Is(err, c.want) {
+		s := server(t, map[string]string{"GET /ws/v1/cluster/apps/" + app: `{"app":` + c.app + `}`,
+			"PUT /ws/v1/cluster/apps/" + app + "/state": "403|The default static user cannot carry out this operation."})
+		var method string
+		var id []byte
+		calls := testcheck.Serve(t, func(nc net.Conn) {
+			testdfs.Answer(nc, func(m string, request []byte) ([]byte, string, string) {
+				method = m
+				id, _ = frames.Bytes(request, 1)
+				return frames.AppendNumber(nil, 1, 0), c.class, c.text
+			})
+		})
+		o := Options{Addresses: Addresses{ResourceManagers: []string{s.URL, s.URL}, Calls: []string{testcheck.ClosedAddress(t), calls.Addr().String()}}}
+		if err := client(t, o).Kill(t.Context(), app); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
+		if method != "forceKillApplication" || frames.Number(id, 1) != 1 || frames.Number(id, 2) != 1795370865323 {
+			t.Errorf("%s: %s of %x", name, method, id)
+		}
+	}
+	o := Options{Addresses: Addresses{ResourceManagers: []string{"http://a:1"}, Calls: []string{testcheck.ClosedAddress(t)}}}
+	if err := client(t, o).Kill(t.Context(), app); !errors.Is(err, ErrUnreachable) {
+		t.Errorf("no ResourceManager: %v", err)
 	}
 }
 

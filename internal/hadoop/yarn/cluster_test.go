@@ -50,8 +50,6 @@ func testYARN(t *testing.T, s testcluster.Security) {
 		if _, err := c.Kerberos(t.Context(), []string{"KRB5CCNAME=" + c.Dir() + "/kdc/ccache"}, "kinit", "-kt", c.Keytab(user), user); err != nil {
 			t.Fatal(err)
 		}
-		ask = yarn.Options{Kerberos: login(t, c, user)}
-		nobody = yarn.Options{Kerberos: login(t, c, testcluster.Nobody)}
 	} else {
 		e.env = append(e.env, "HADOOP_USER_NAME=hbase")
 		e.fs("-mkdir", "-p", "/user/"+user)
@@ -61,6 +59,12 @@ func testYARN(t *testing.T, s testcluster.Security) {
 	var conf hdfsio.Conf
 	for _, name := range []string{"core-site.xml", "yarn-site.xml", "mapred-site.xml"} {
 		if err := conf.ReadFile(filepath.Join(c.ConfDir(), name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.Kerberos {
+		ask.User, nobody.User = "", ""
+		if err := errors.Join(ask.Secure(login(t, c, user), conf.Value), nobody.Secure(login(t, c, testcluster.Nobody), conf.Value)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,10 +11,12 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Addresses are the web servers of a cluster, each as scheme://host:port.
+// Addresses are the servers of a cluster, web servers as scheme://host:port.
 type Addresses struct {
 	// ResourceManagers has one address, or several with high availability, where one of them is active.
 	ResourceManagers []string
+	// Calls has the addresses of the ResourceManagers' RPC, host:port.
+	Calls []string
 	// History is MapReduce's history server, empty if it is not configured.
 	History string
 }
@@ -52,6 +54,11 @@ func FromConf(value func(key string) string) (Addresses, error) {
 			return a, fmt.Errorf("%s%s or %shostname%s: %w", key, id, rm, id, err)
 		}
 		a.ResourceManagers = append(a.ResourceManagers, end)
+		call := strings.TrimSpace(cmp.Or(value(rm+"address"+id), host, "0.0.0.0"))
+		if _, _, err := net.SplitHostPort(call); err != nil {
+			call = net.JoinHostPort(call, "8032")
+		}
+		a.Calls = append(a.Calls, call)
 	}
 	secure = onlyTLS(value("mapreduce.jobhistory.http.policy"))
 	key, port := "mapreduce.jobhistory.webapp.address", "19888"

@@ -40,3 +40,19 @@ func TestFromConf(t *testing.T) {
 		}
 	}
 }
+
+// TestCallAddresses checks the addresses of the ResourceManagers' RPC.
+func TestCallAddresses(t *testing.T) {
+	for want, conf := range map[string]map[string]string{
+		"a:8032":        {"yarn.resourcemanager.hostname": "a"},
+		"b:9":           {"yarn.resourcemanager.hostname": "a", "yarn.resourcemanager.address": "b:9"},
+		"b:8032":        {"yarn.resourcemanager.hostname": "a", "yarn.resourcemanager.address": "b"},
+		"0.0.0.0:8032":  {"yarn.resourcemanager.webapp.address": "a:8088"},
+		"a:8032 b:9032": {"yarn.resourcemanager.ha.enabled": "true", "yarn.resourcemanager.ha.rm-ids": "x,y", "yarn.resourcemanager.hostname.x": "a", "yarn.resourcemanager.hostname.y": "b", "yarn.resourcemanager.address.y": "b:9032"},
+	} {
+		a, err := FromConf(func(key string) string { return conf[key] })
+		if got := strings.Join(a.Calls, " "); got != want || err != nil {
+			t.Errorf("%s, not %s: %v", got, want, err)
+		}
+	}
+}

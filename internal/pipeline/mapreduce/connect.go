@@ -35,7 +35,9 @@ func connect(env *cluster.Env) (*yarn.Client, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.Kerberos = login
+		if err := o.Secure(login, conf.Value); err != nil {
+			return nil, fail.With(fail.Config, err)
+		}
 	} else if o.User, err = conf.User(); err != nil {
 		return nil, fail.With(fail.Config, err)
 	}

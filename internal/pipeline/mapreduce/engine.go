@@ -168,7 +168,7 @@ func (e *Engine) kill(ctx context.Context, s Submission) error {
 			continue
 		}
 		if err := e.yarn.Kill(ctx, a.ID); err != nil {
-			return fail.With(fail.Load, fmt.Errorf("end %s: %w", a.ID, err))
+			return notEnded(a.ID, err)
 		}
 		if err := e.awaitEnd(ctx, a.ID); err != nil {
 			return err
@@ -202,9 +202,9 @@ func (e *Engine) awaitEnd(ctx context.Context, id string) error {
 			if !errors.Is(err, ctx.Err()) { // an answer at the same moment
 				err, silent = ctx.Err(), err
 			}
-			return fail.With(fail.Load, fmt.Errorf("end %s: %w", id, errors.Join(err, silent)))
+			return fail.Errorf(fail.Load, "end %s: %w", id, errors.Join(err, silent))
 		case !errors.Is(err, yarn.ErrUnreachable) || time.Since(answered) >= maxKillSilence:
-			return fail.With(fail.Load, fmt.Errorf("end %s: %w", id, err))
+			return notEnded(id, err)
 		default:
 			silent = err
 		}

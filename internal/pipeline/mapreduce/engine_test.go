@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -25,22 +26,24 @@ import (
 	"bulkload/internal/pipeline/share"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testdfs"
 	"bulkload/internal/test/testfs"
 	"bulkload/pkg/hdfsio"
 )
 
 // manager is a ResourceManager with at most one application.
 type manager struct {
-	mu     sync.Mutex
-	id     string // empty: no application
-	tag    string
-	state  string
-	final  string
-	killed int
-	busy   int              // number of queries about the application, once it is killed, that are refused for the moment
-	more   map[string]any   // further responses, by path
-	paths  map[string]int   // number of requests, by path
-	asked  func(m *manager) // called for each query about the application
+	mu      sync.Mutex
+	id      string // empty: no application
+	tag     string
+	state   string
+	final   string
+	killed  int
+	refuses string           // the text of the exception for a request to end the application; empty: none
+	busy    int              // number of queries about the application, once it is killed, that are refused for the moment
+	more    map[string]any   // further responses, by path
+	paths   map[string]int   // number of requests, by path
+	asked   func(m *manager) // called for each query about the application
 }
 
 const application = "application_1700000000000_0001"
@@ -74,11 +77,6 @@ func (m *manager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		answer(map[string]any{"app": m.app()})
-	case path == "/ws/v1/cluster/apps/"+m.id+"/state" && r.Method == http.MethodPut:
-		m.killed++
-		m.state, m.final = "KILLED", "KILLED"
-		w.WriteHeader(http.StatusAccepted)
-		answer(map[string]any{"state": "KILLED"})
 	default:
 		v, ok := m.more[path]
 		if path == infoPath && !ok {
@@ -93,6 +91,20 @@ func (m *manager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.NotFound(w, r)
 		}
 	}
+}
+
+// call answers the call that ends the application.
+func (m *manager) call(method string, _ []byte) (response []byte, class, text string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.refuses != "" {
+		return nil, "org.apache.hadoop.yarn.exceptions.YarnException", m.refuses
+	}
+	if method == "forceKillApplication" {
+		m.killed++
+		m.state, m.final = "KILLED", "KILLED"
+	}
+	return nil, "", ""
 }
 
 // ofJob returns the path at which the ApplicationMaster answers.
@@ -155,7 +167,8 @@ func newBench(t *testing.T, script string) *bench {
 	n := &notes{}
 	b := &bench{T: t, manager: m, server: server, conf: conf, notes: n, Engine: &Engine{Settings: Settings{Hadoop: home, Maps: 2, Reduces: 2}, Env: env, Journal: n, Poll: time.Millisecond, program: "/bin/true"}}
 	staging := t.TempDir()
-	b.set("yarn-site.xml", "yarn.resourcemanager.webapp.address", strings.TrimPrefix(server, "http://"))
+	calls := testcheck.Serve(t, func(c net.Conn) { testdfs.Answer(c, m.call) })
+	b.set("yarn-site.xml", "yarn.resourcemanager.webapp.address", strings.TrimPrefix(server, "http://"), "yarn.resourcemanager.address", calls.Addr().String())
 	b.out = build.Output{FS: hdfsio.Local{}, Dir: staging}
 	b.at = hdfsio.Location{Scheme: "file", Path: staging}
 	b.pipe = newPiped(t, jobtest.CSVSpec(plain(t)), [][]byte{[]byte("k04")}, 2, 2)
@@ -488,6 +501,16 @@ func TestKillIsRepeated(t *testing.T) {
 	}
 	if err := b.kill(ctx, Submission{Tag: "bulkload-1", Application: application}); err != nil || b.manager.killed != 2 {
 		t.Errorf("%v, asked for %d times", err, b.manager.killed)
+	}
+}
+
+// TestKillRefused checks that an application that the user may not end is a final error, which names the command for one who may.
+func TestKillRefused(t *testing.T) {
+	b := newBench(t, "exit 1")
+	b.manager.id, b.manager.tag, b.manager.refuses = application, "bulkload-1", "java.security.AccessControlException: User etl cannot perform operation MODIFY_APP"
+	err := Kill(t.Context(), b.Env, Submission{Tag: "bulkload-1"})
+	if fail.KindOf(err) != fail.Check || !errors.Is(err, yarn.ErrDenied) || !strings.Contains(err.Error(), "yarn application -kill "+application) {
+		t.Errorf("%v (%v)", err, fail.KindOf(err))
 	}
 }
 

@@ -117,6 +117,14 @@ func (f *watcher) end(ctx context.Context, cause error) error {
 	return errors.Join(cause, f.ended(ctx, f.submission, "it could not succeed"))
 }
 
+// notEnded returns the error of an application that could not be ended. If the user may not end it, another attempt does not help.
+func notEnded(id string, err error) error {
+	if errors.Is(err, yarn.ErrDenied) {
+		return fail.Errorf(fail.Check, "end %s: %w (as a user who may: yarn application -kill %[1]s)", id, err)
+	}
+	return fail.Errorf(fail.Load, "end %s: %w", id, err)
+}
+
 // progress reports the job's progress. It ignores errors of the queries.
 func (f *watcher) progress(ctx context.Context) error {
 	counters, err := f.yarn.Counters(ctx, f.submission.Application)

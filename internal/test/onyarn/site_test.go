@@ -115,7 +115,9 @@ func (s *site) asks() *yarn.Client {
 		if err != nil {
 			s.Fatal(err)
 		}
-		o.Kerberos = login
+		if err := o.Secure(login, conf.Value); err != nil {
+			s.Fatal(err)
+		}
 	}
 	var err error
 	if o.Addresses, err = yarn.FromConf(conf.Value); err != nil {

@@ -57,6 +57,36 @@ func Call(frame []byte) (method string, messages [][]byte, ok bool) {
 	return string(name), messages, true
 }
 
+// Answer serves a connection with simple authentication: it responds to each call with the result of answer, a message or the class and text of an
+// exception. It returns when the client closes the connection, and at once for a client that wants to log in.
+func Answer(c net.Conn, answer func(method string, request []byte) (response []byte, class, text string)) {
+	const sasl = 0xdf
+	head := make([]byte, 7) // "hrpc", version, service class, authentication
+	if _, err := io.ReadFull(c, head); err != nil || head[6] == sasl {
+		return
+	}
+	for {
+		frame, err := ReadFrame(c)
+		if err != nil {
+			return
+		}
+		method, messages, ok := Call(frame)
+		if !ok {
+			continue // the connection's context
+		}
+		header := frames.AppendNumber(nil, 1, frames.Number(messages[0], 3)/2) // zigzag of a number that is not negative
+		message, class, text := answer(method, messages[2])
+		if class == "" {
+			message = JoinFrame(frames.AppendNumber(header, 2, 0), message)
+		} else {
+			message = JoinFrame(frames.AppendBytes(frames.AppendBytes(frames.AppendNumber(header, 2, 1), 4, class), 5, text))
+		}
+		if _, err := c.Write(message); err != nil {
+			return
+		}
+	}
+}
+
 // Without returns a message without one of its fields.
 func Without(message []byte, number protowire.Number) (rest []byte) {
 	frames.Fields(message, func(field protowire.Number, value uint64, data []byte) {
