@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"bulkload/internal/hadoop/hadooprpc"
+	"bulkload/internal/hadoop/tlsconf"
 	"bulkload/pkg/kerberos"
 )
 
@@ -75,7 +76,7 @@ type knownKey struct {
 // New returns a client without connecting.
 func New(o Options) *Client {
 	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
-	t := &http.Transport{TLSClientConfig: o.TLS, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute}
+	t := &http.Transport{DialTLSContext: tlsconf.WebDialer(o.TLS), MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute}
 	return &Client{options: o, http: &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		cookies: map[string]*http.Cookie{}, keys: map[string]knownKey{}}
 }
@@ -130,6 +131,7 @@ func (c *Client) ask(ctx context.Context, path string, body []byte) ([]byte, err
 	first := c.first
 	c.mu.Unlock()
 	var errs []error
+	certificates := 0 // that are refused
 	for i := range c.options.Servers {
 		n := (first + i) % len(c.options.Servers)
 		answer, err := c.askServer(ctx, c.options.Servers[n], path, body)
@@ -142,7 +144,13 @@ func (c *Client) ask(ctx context.Context, path string, body []byte) ([]byte, err
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
+		if _, refused := errors.AsType[*tlsconf.Error](err); refused {
+			certificates++
+		}
 		errs = append(errs, err)
+	}
+	if certificates == len(errs) {
+		errs = append([]error{ErrServer}, errs...)
 	}
 	return nil, errors.Join(errs...)
 }

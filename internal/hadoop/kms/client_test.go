@@ -2,11 +2,19 @@ package kms
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -250,6 +258,34 @@ func TestTokenFor(t *testing.T) {
 		if got != c.want || c.fails != errors.Is(err, ErrLogin) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
+	}
+}
+
+// TestCertificates checks that a server whose certificate has its name in the common name alone is accepted, as by Java's clients, and that a certificate
+// that nothing trusts is a final error if no other server answers.
+func TestCertificates(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	testcheck.Must(t, err)
+	issued := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "localhost"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, issued, issued, key.Public(), key)
+	testcheck.Must(t, err)
+	leaf, err := x509.ParseCertificate(der)
+	testcheck.Must(t, err)
+	s := httptest.NewUnstartedServer(server(t, nil).Config.Handler)
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	s.URL = strings.Replace(s.URL, "127.0.0.1", "localhost", 1)
+	roots := x509.NewCertPool()
+	roots.AddCert(leaf)
+	wantKey(t, client(t, Options{User: "etl", TLS: &tls.Config{RootCAs: roots}}, s), sample)
+	if _, err := client(t, Options{User: "etl"}, s).DataKey(t.Context(), sample); !Final(err) || !strings.Contains(err.Error(), "ssl.client.truststore") {
+		t.Errorf("not trusted: %v", err)
+	}
+	silent := &httptest.Server{URL: "http://" + testcheck.ClosedAddress(t)}
+	if _, err := client(t, Options{User: "etl"}, s, silent).DataKey(t.Context(), sample); err == nil || Final(err) {
+		t.Errorf("not trusted, and one that does not answer: %v", err)
 	}
 }
 

@@ -16,6 +16,8 @@ var (
 	ErrNoKey = errors.New("the KMS does not have the key")
 	// ErrLogin means that the KMS does not accept the caller: no ticket, or an expired token.
 	ErrLogin = errors.New("the KMS does not accept the login")
+	// ErrServer means that the certificates of all servers are refused.
+	ErrServer = errors.New("the KMS is not verified")
 )
 
 // Error is a KMS's refusal.
@@ -38,7 +40,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Final reports whether an error is permanent for the same request.
 func Final(err error) bool {
-	return errors.Is(err, ErrDenied) || errors.Is(err, ErrNoKey) || errors.Is(err, ErrLogin)
+	return errors.Is(err, ErrDenied) || errors.Is(err, ErrNoKey) || errors.Is(err, ErrLogin) || errors.Is(err, ErrServer)
 }
 
 // refusal parses the response to a failed request (HttpExceptionUtils, Hadoop 3.4). The status 403 does not show whether the

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"bulkload/internal/test/testcheck"
 )
 
 // authority returns the certificate authority in testdata.
@@ -337,4 +339,39 @@ func TestValidities(t *testing.T) {
 
 func pemOf(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+// TestWebDialer checks the certificates of Hadoop's web servers: a name in the common name alone counts, as for Java's clients, and a refusal is final.
+func TestWebDialer(t *testing.T) {
+	ca := authority(t)
+	roots := x509.NewCertPool()
+	roots.AddCert(ca.Leaf)
+	common := func(name string) func(*x509.Certificate) {
+		return func(c *x509.Certificate) { c.Subject.CommonName, c.DNSNames = name, nil }
+	}
+	for name, tt := range map[string]struct {
+		conf   *tls.Config
+		by     *tls.Certificate
+		change func(*x509.Certificate)
+		want   string
+	}{
+		"a common name":           {&tls.Config{RootCAs: roots}, &ca, common("127.0.0.1"), ""},
+		"an address":              {&tls.Config{RootCAs: roots}, &ca, func(c *x509.Certificate) { c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)} }, ""},
+		"another's common name":   {&tls.Config{RootCAs: roots}, &ca, common("rs.example"), "is for rs.example, not for 127.0.0.1"},
+		"names, and not this one": {&tls.Config{RootCAs: roots}, &ca, func(c *x509.Certificate) { c.Subject.CommonName = "127.0.0.1" }, "is for rs.example"},
+		"an unknown authority":    {nil, &ca, common("127.0.0.1"), "ssl.client.truststore.location is not set"},
+		"its own authority":       {&tls.Config{RootCAs: roots}, nil, common("127.0.0.1"), "is signed by itself and not in the store of ssl.client.truststore.location"},
+		"nothing is verified":     {&tls.Config{InsecureSkipVerify: true}, nil, nil, ""},
+	} {
+		own := &tls.Config{Certificates: []tls.Certificate{issue(t, tt.by, tt.change)}}
+		l := testcheck.Serve(t, func(nc net.Conn) { io.Copy(io.Discard, tls.Server(nc, own)) })
+		c, err := WebDialer(tt.conf)(t.Context(), "tcp", l.Addr().String())
+		if err == nil {
+			c.Close()
+		}
+		_, final := errors.AsType[*Error](err)
+		if final != (tt.want != "") || final && !strings.Contains(err.Error(), tt.want) || err != nil && strings.Contains(err.Error(), "hbase") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

@@ -139,24 +139,6 @@ func (c *Client) readStores() (stores, error) {
 	return s, nil
 }
 
-// Trusted returns the certificates of the trust store configured by the keys prefix + .location, .password and .type; the default
-// type is jks, as in Hadoop's ssl-client.xml. It returns nil without an error if no store is configured.
-func Trusted(value func(key string) string, prefix string) (*x509.CertPool, error) {
-	if value(prefix+location) == "" {
-		return nil, nil
-	}
-	held, err := openStore(func(key string) string {
-		if v := value(key); v != "" || key != prefix+storeType {
-			return v
-		}
-		return "jks"
-	}, prefix)
-	if err != nil {
-		return nil, err
-	}
-	return held.pool(), nil
-}
-
 // current returns the stores for the next connection. With hbase.rpc.tls.certReload they are read again; the previous
 // ones stay in use while the files cannot be read, for instance while they are being replaced.
 func (c *Client) current() stores {

@@ -60,8 +60,14 @@ func openStore(value func(string) string, prefix string) (held, error) {
 		return held{}, fmt.Errorf("%s: %w", prefix+location, err)
 	}
 	pass := value(prefix + password)
-	if pass == "" && form != "PEM" && value(credentials) != "" {
-		return held{}, fmt.Errorf("the password of %s is not set, and %s, a credential provider, is not supported: set %s (or ${env.NAME}) in hbase-site.xml, or use PEM", name, credentials, prefix+password)
+	if prefix == webStore && pass == "" && isJKS(text) {
+		text = openable(text)
+	} else if pass == "" && form != "PEM" && value(credentials) != "" {
+		file := "hbase-site.xml"
+		if prefix == webStore {
+			file = "ssl-client.xml"
+		}
+		return held{}, fmt.Errorf("the password of %s is not set, and %s, a credential provider, is not supported: set %s (or ${env.NAME}) in %s, or use PEM", name, credentials, prefix+password, file)
 	}
 	h, err := parseStore(form, text, pass, prefix == keyStore)
 	switch {
@@ -73,11 +79,11 @@ func openStore(value func(string) string, prefix string) (held, error) {
 		return fail(errors.New(what + ", if the file is not damaged"))
 	case err != nil:
 		return fail(fmt.Errorf("as a store of type %s: %w", form, err))
-	case prefix == trustStore && h.trusted == nil && h.unread > 0:
+	case prefix != keyStore && h.trusted == nil && h.unread > 0:
 		return fail(errors.New("none of its certificates can be read"))
-	case prefix == trustStore && h.trusted == nil && h.private > 0:
+	case prefix != keyStore && h.trusted == nil && h.private > 0:
 		return fail(errors.New("it has a private key and no certificate to trust: export the authority's certificate into a store of its own (keytool -importcert)"))
-	case prefix == trustStore && h.trusted == nil:
+	case prefix != keyStore && h.trusted == nil:
 		return fail(errors.New("it has no certificate to trust"))
 	case prefix == keyStore && h.keys == nil:
 		return fail(errors.New("it has no private key with its certificate"))

@@ -66,6 +66,28 @@ func TestStores(t *testing.T) {
 	}
 }
 
+// TestTrusted checks the trust store of ssl-client.xml: as for Hadoop's clients, a JKS store opens without its password, also where a credential
+// provider is configured, and no advice names hbase-site.xml.
+func TestTrusted(t *testing.T) {
+	const prefix = "ssl.client.truststore"
+	keys := with(prefix, at("trust.jks"), "")
+	for range 2 {
+		if roots, err := Trusted(config(keys)); err != nil || roots == nil {
+			t.Errorf("no password: %v", err)
+		}
+		keys[credentials] = "localjceks://file/x"
+	}
+	for name, tt := range map[string]struct{ store, pass, want string }{
+		"a wrong password": {"trust.jks", "no-such-word", "password of ssl.client.truststore.password does not open it"},
+		"PKCS12":           {"trust.p12", "", "set ssl.client.truststore.password (or ${env.NAME}) in ssl-client.xml"},
+	} {
+		maps.Copy(keys, with(prefix, at(tt.store), tt.pass))
+		if _, err := Trusted(config(keys)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestStoreErrors checks the advice in errors about stores.
 func TestStoreErrors(t *testing.T) {
 	dir := t.TempDir()

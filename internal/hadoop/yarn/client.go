@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"bulkload/internal/hadoop/hadooprpc"
+	"bulkload/internal/hadoop/tlsconf"
 	"bulkload/pkg/kerberos"
 )
 
@@ -89,7 +90,7 @@ func New(o Options) (*Client, error) {
 		// cluster.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
-			TLSClientConfig: o.TLS, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 1 << 20,
+			DialTLSContext: tlsconf.WebDialer(o.TLS), MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 1 << 20,
 		},
 	}}, nil
 }
@@ -201,7 +202,11 @@ func (c *Client) send(ctx context.Context, address string, query url.Values, r r
 		if ctx.Err() != nil {
 			return answer{}, false, &Error{URL: address, Err: context.Cause(ctx)}
 		}
-		return answer{}, false, &Error{URL: address, Err: errors.Join(ErrUnreachable, err)}
+		means := ErrUnreachable
+		if _, refused := errors.AsType[*tlsconf.Error](err); refused {
+			means = ErrDenied
+		}
+		return answer{}, false, &Error{URL: address, Err: errors.Join(means, err)}
 	}
 	defer response.Body.Close()
 	most := cmp.Or(r.most, c.options.MostAnswer)

@@ -160,7 +160,7 @@ func (e *Env) secureKeys(k *hdfsio.Keys) {
 
 // WebTLS returns the settings of TLS for Hadoop's web servers: with the trust store of ssl-client.xml, or the system's certificates.
 func (e *Env) WebTLS() (*tls.Config, error) {
-	roots, err := tlsconf.Trusted(e.Conf.Value, "ssl.client.truststore")
+	roots, err := tlsconf.Trusted(e.Conf.Value)
 	return &tls.Config{RootCAs: roots}, err
 }
 
