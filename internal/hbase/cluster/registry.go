@@ -16,6 +16,7 @@ const (
 	bootstrapServers = "hbase.client.bootstrap.servers"
 	masterServers    = "hbase.masters"
 	quorumServers    = "hbase.zookeeper.quorum"
+	secureZooKeeper  = "hbase.zookeeper.property.client.secure"
 )
 
 // defaultMasterPort is the port of servers in hbase.masters that have none (HConstants.DEFAULT_MASTER_PORT).
@@ -34,7 +35,7 @@ type Registry struct {
 // quorum is preferred because it works for every version: HBase 2 uses ZooKeeper by default and HBase 3 RPC, but the client's
 // configuration does not state the cluster's version, and the masters of both register in ZooKeeper. A quorum that is not from a
 // configuration file was named for this job and takes precedence over everything else. If nothing is configured, the result has
-// neither quorum nor servers.
+// neither quorum nor servers. A quorum of a file that has TLS to ZooKeeper is refused: its port would not answer.
 func FindRegistry(conf *hdfsio.Conf) (Registry, error) {
 	zookeeper := Registry{Quorum: conf.Quorum(), Key: quorumServers}
 	if p, ok := conf.Lookup(quorumServers); ok && zookeeper.Quorum != "" && !slices.Contains(conf.Files(), p.File) {
@@ -44,10 +45,10 @@ func FindRegistry(conf *hdfsio.Conf) (Registry, error) {
 	switch impl[strings.LastIndexByte(impl, '.')+1:] {
 	case "":
 		if zookeeper.Quorum != "" || conf.Value(bootstrapServers) == "" && conf.Value(masterServers) == "" {
-			return zookeeper, nil
+			return zookeeper, refuseSecure(conf)
 		}
 	case "ZKConnectionRegistry", "ZKAsyncRegistry":
-		return zookeeper, nil
+		return zookeeper, refuseSecure(conf)
 	case "RpcConnectionRegistry":
 	case "MasterRegistry":
 		return masters(conf, impl)
@@ -62,6 +63,15 @@ func FindRegistry(conf *hdfsio.Conf) (Registry, error) {
 	var err error
 	r.Servers, err = servers(conf, bootstrapServers, conf.Value(bootstrapServers), "")
 	return r, err
+}
+
+// refuseSecure returns an error if clients of HBase connect to ZooKeeper by TLS (HBASE-28038).
+func refuseSecure(conf *hdfsio.Conf) error {
+	if !strings.EqualFold(strings.TrimSpace(conf.Value(secureZooKeeper)), "true") {
+		return nil
+	}
+	return fail.Errorf(fail.Config, "%s = true (%s): TLS to ZooKeeper is not supported: set %s to org.apache.hadoop.hbase.client.RpcConnectionRegistry",
+		secureZooKeeper, origin(conf, secureZooKeeper), registryImpl)
 }
 
 // masters returns the servers of hbase.masters, else the one of hbase.master.hostname (MasterRegistry.getMasterAddr of HBase 2.6).

@@ -40,6 +40,7 @@ func TestFindRegistry(t *testing.T) {
 		masters   = "hbase.masters"
 		quorum    = "hbase.zookeeper.quorum"
 		pkg       = "org.apache.hadoop.hbase.client."
+		secure    = "hbase.zookeeper.property.client.secure"
 	)
 	for name, c := range map[string]struct {
 		site []string
@@ -60,6 +61,9 @@ func TestFindRegistry(t *testing.T) {
 		"RPC without servers":           {[]string{quorum, "zk", impl, pkg + "RpcConnectionRegistry"}, "", bootstrap},
 		"bootstrap server without port": {[]string{bootstrap, "rs"}, "", `"rs" is not host:port`},
 		"no server in the list":         {[]string{bootstrap, " , "}, "", "names no server"},
+		"ZooKeeper by TLS":              {[]string{quorum, "zk", secure, "True"}, "", "set hbase.client.registry.impl to org.apache.hadoop.hbase.client.RpcConnectionRegistry"},
+		"RPC, and ZooKeeper by TLS":     {[]string{quorum, "zk", secure, "true", bootstrap, "rs:1", impl, pkg + "RpcConnectionRegistry"}, "RPC registry of rs:1 (" + bootstrap + ")", ""},
+		"ZooKeeper without TLS":         {[]string{quorum, "zk", secure, "false"}, "ZooKeeper zk:2181", ""},
 		"a registry of one's own":       {[]string{quorum, "zk", impl, "com.example.OwnRegistry"}, "", "com.example.OwnRegistry"},
 	} {
 		got, err := cluster.FindRegistry(hbaseSite(t, c.site...))
