@@ -25,7 +25,7 @@ type Config struct {
 const DefaultPath = "/etc/krb5.conf"
 
 // LoadConfig reads krb5.conf as MIT's libraries do: a path may be several, separated by colons, and those that exist are read; include and
-// includedir are followed; the first value of a key counts. For an empty path it uses KRB5_CONFIG, or else [DefaultPath].
+// includedir are followed; the first value of a key counts. The KDCs of a realm that has none there are in DNS, unless dns_lookup_kdc is false. For an empty path it uses KRB5_CONFIG, or else [DefaultPath].
 func LoadConfig(path string) (*Config, error) {
 	path = cmp.Or(path, os.Getenv("KRB5_CONFIG"), DefaultPath)
 	p := profile{seen: map[string]bool{}}
@@ -285,6 +285,9 @@ func (p *profile) text() (string, error) {
 		if !p.keys[key] {
 			p.libs = append(p.libs, key+" = "+strings.Join(defaultEnctypes, " "))
 		}
+	}
+	if !p.keys["dns_lookup_kdc"] {
+		p.libs = append(p.libs, "dns_lookup_kdc = true") // for realms without a KDC in the file, as in MIT's libraries and Java
 	}
 	var b strings.Builder
 	for _, section := range []struct {

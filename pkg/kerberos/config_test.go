@@ -105,6 +105,33 @@ include DIR/more.conf
 	}
 }
 
+// TestKDCsInDNS checks that KDCs are looked up in DNS for a realm without any in the file unless the file says no, as MIT's libraries and Java do, and the
+// errors of a realm that has none anywhere.
+func TestKDCsInDNS(t *testing.T) {
+	dir := t.TempDir()
+	for text, want := range map[string]bool{"": true, "dns_lookup_kdc = off": false, "dns_lookup_kdc = yes": true} {
+		write(t, dir, map[string]string{"krb5.conf": "[libdefaults]\ndefault_realm = EXAMPLE.COM\n" + text + "\n"})
+		c, err := LoadConfig(filepath.Join(dir, "krb5.conf"))
+		if err != nil || c.krb5.LibDefaults.DNSLookupKDC != want {
+			t.Errorf("%q: %v, %v", text, c, err)
+		}
+	}
+	none := errors.New("failed to communicate with KDC. Attempts made with UDP (lookup _kerberos._udp.A.ORG on 127.0.0.11:53: no such host) and then TCP (lookup _kerberos._tcp.A.ORG on 127.0.0.11:53: no such host)")
+	later := errors.New("failed to communicate with KDC. Attempts made with UDP (lookup _kerberos._udp.A.ORG: i/o timeout) and then TCP (lookup _kerberos._tcp.A.ORG on [::1]:53: server misbehaving)")
+	o := Options{Config: &Config{Path: "krb5.conf"}}
+	for _, err := range []error{loginError("a@A.ORG", o, none), ticketError("nn/a", o, none)} {
+		if errors.Is(err, ErrNoKDC) || !strings.Contains(err.Error(), "names no KDC of") {
+			t.Errorf("no KDC in DNS: %v", err)
+		}
+	}
+	if err := ticketError("nn/a", o, none); !strings.Contains(err.Error(), "the realm A.ORG,") {
+		t.Error(err)
+	}
+	if err := loginError("a@A.ORG", o, later); !errors.Is(err, ErrNoKDC) {
+		t.Errorf("no answer of DNS: %v", err)
+	}
+}
+
 // TestConfigRefusals checks configurations that must be rejected.
 func TestConfigRefusals(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{

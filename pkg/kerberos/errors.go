@@ -1,6 +1,7 @@
 package kerberos
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -40,8 +41,8 @@ var mistakes = []mistake{
 	{"KDC_ERR_NEVER_VALID", "the KDC gives %s no ticket that would be valid: compare the clocks and ticket_lifetime"},
 }
 
-// noRealm matches the realm for which gokrb5 knows no KDC.
-var noRealm = regexp.MustCompile(`no KDC(?:s defined in configuration| SRV records found) for realm ([^\s.:)]+(?:\.[^\s.:)]+)*)`)
+// noRealm matches the realm for which gokrb5 knows no KDC, from the file or from DNS.
+var noRealm = regexp.MustCompile(`no KDC(?:s defined in configuration| SRV records found) for realm ([^\s.:)]+(?:\.[^\s.:)]+)*)|lookup _kerberos\._(?:tcp|udp)\.([^\s:]+?)\.?(?: on \S+)?: no such host`)
 
 // find returns the first mistake whose code an error contains.
 func find(err error) *mistake {
@@ -62,7 +63,7 @@ func loginError(principal string, o Options, err error) error {
 	case m != nil:
 		return explained(err, "kerberos login: %s", fmt.Sprintf(m.text, principal))
 	case noRealm.MatchString(text) || strings.Contains(text, "does not have any defined KDCs"):
-		return explained(err, "kerberos login of %s: %s names no KDC of its realm: add it under [realms], or set dns_lookup_kdc", principal, o.Config.Path)
+		return explained(err, "kerberos login of %s: %s names no KDC of its realm, and there is none in DNS (dns_lookup_kdc): add it under [realms]", principal, o.Config.Path)
 	case away(text):
 		return explained(err, "kerberos login of %s: %w: see kdc in %s", principal, ErrNoKDC, o.Config.Path)
 	case damaged(err):
@@ -93,8 +94,9 @@ func ticketError(service string, o Options, err error) error {
 	case strings.Contains(text, "KDC_ERR_S_PRINCIPAL_UNKNOWN"):
 		return explained(err, "kerberos ticket for %s: %w: compare the principal that the cluster's configuration names with the host's name", service, ErrUnknownService)
 	case noRealm.MatchString(text):
-		return explained(err, "kerberos ticket for %s: %s names no KDC of the realm %s: add it under [realms], or set dns_lookup_kdc", service, o.Config.Path,
-			noRealm.FindStringSubmatch(text)[1])
+		realm := noRealm.FindStringSubmatch(text)
+		return explained(err, "kerberos ticket for %s: %s names no KDC of the realm %s, and there is none in DNS (dns_lookup_kdc): add it under [realms]", service, o.Config.Path,
+			cmp.Or(realm[1], realm[2]))
 	case strings.Contains(text, "maximum number of referrals"):
 		return explained(err, "kerberos ticket for %s: the KDCs refer from realm to realm: see domain_realm in %s", service, o.Config.Path)
 	case away(text):
