@@ -167,7 +167,7 @@ func stagingFindings() []finding {
 		{"path of hbase", checkAncestors(above(0o700, "hbase"), bulkFacts{owner: "hbase"}), SeverityOK, "hbase can pass", ""},
 		{"path of a group", checkAncestors(above(0o710, "root"), bulkFacts{owner: "hb"}), SeverityWarning, "only root and the group g can pass /a", "user:hb:--x"},
 		{"path by an ACL", checkAncestors(named(above(0o700, "root"), 1), bulkFacts{}), SeverityOK, "hbase can pass", ""},
-		{"path masked", checkAncestors(named(above(0o711, "root"), 0), bulkFacts{}), SeverityError, "the ACL of /a does not let hbase pass", "mask::r-x /a"},
+		{"path masked", checkAncestors(named(above(0o711, "root"), 0), bulkFacts{}), SeverityError, "the ACL of /a does not let hbase pass", "hdfs dfs -setfacl -m user:hbase:--x /a"},
 		{"path closed", checkAncestors(above(0o700, "root"), bulkFacts{}), SeverityError, "hbase cannot pass /a (owner root:g, mode 0700)", "chmod o+x /a"},
 		{"path not seen", checkAncestors(stagingFacts{above: []ancestor{{}}, aboveErr: denied}, bulkFacts{}), SeverityError, "permission denied", "pass"},
 		{"of others", checkProbe(stagingFacts{step: "make", probeErr: &staging.UnfitError{Err: errors.New("/b belongs to eve")}}, "tina"), SeverityError, "/b belongs to eve", "name a directory that tina may write"},

@@ -26,7 +26,8 @@ func (f *checkFacts) grants() []string {
 			fmt.Sprintf("hdfs dfs -mkdir -p %s", l.Path), fmt.Sprintf("hdfs dfs -chown %s %s", user, l.Path), fmt.Sprintf("hdfs dfs -chmod 711 %s", l.Path))
 		for _, a := range slices.Backward(f.staging.above) {
 			if a.path != l.Path && a.mode.Perm()&0o001 == 0 && a.owner != hbase {
-				lines = append(lines, fmt.Sprintf("hdfs dfs -setfacl -m user:%s:--x,mask::r-x %s", hbase, a.path))
+				// Without a mask HDFS makes it the union of all entries; a given one would take rights from others.
+				lines = append(lines, fmt.Sprintf("hdfs dfs -setfacl -m user:%s:--x %s", hbase, a.path))
 			}
 		}
 	}

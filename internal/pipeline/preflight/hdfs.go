@@ -191,7 +191,7 @@ func checkAncestors(s stagingFacts, b bulkFacts) Check {
 		switch bits := a.mode.Perm(); {
 		case a.owner != hbase && named && rights&1 != 0:
 		case a.owner != hbase && named:
-			return bad(name, fmt.Sprintf("hdfs dfs -setfacl -m user:%s:--x,mask::r-x %s", hbase, a.path), "the ACL of %s does not let %s pass (its entry or its mask)", a.path, hbase)
+			return bad(name, fmt.Sprintf("hdfs dfs -setfacl -m user:%s:--x %s", hbase, a.path), "the ACL of %s does not let %s pass (its entry or its mask)", a.path, hbase)
 		case bits&0o001 != 0, a.owner == hbase && bits&0o100 != 0:
 		case bits&0o010 != 0:
 			return Doubtful(name, hint, "only %s and the group %s can pass %s (mode %04o): is %s in the group?", a.owner, a.group, a.path, bits, hbase)
