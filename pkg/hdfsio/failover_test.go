@@ -55,6 +55,31 @@ func TestReadDuringFailover(t *testing.T) {
 	}
 }
 
+// TestTokenWaits checks that a delegation token is asked for again while the NameNode fails over, is in safe mode or starts, and that a refusal is final.
+func TestTokenWaits(t *testing.T) {
+	for _, c := range []struct {
+		class string
+		calls int
+	}{{standby, 2}, {"org.apache.hadoop.ipc.RetriableException", 2}, {safeMode, 2}, {"java.io.IOException", 1}} {
+		t.Run(c.class, func(t *testing.T) {
+			t.Parallel()
+			h, f := newFakeHDFS(t)
+			defer h.Close()
+			f.refusing(func(m string, calls int) string {
+				if m == "getDelegationToken" && calls == 1 {
+					return c.class
+				}
+				return ""
+			})
+			token, _, err := h.DelegationToken(t.Context(), "hbase")
+			if calls := f.count("getDelegationToken"); calls != c.calls || (err == nil) != (c.calls > 1) || err == nil && string(token.Identifier) != "identifier" ||
+				err != nil && !strings.Contains(err.Error(), c.class) {
+				t.Errorf("%v, %v after %d calls", token, err, calls)
+			}
+		})
+	}
+}
+
 // script fails reads with its errors, one after the other, before it gives bytes.
 type script struct {
 	errs  []error

@@ -112,6 +112,8 @@ func (f *fakeHDFS) response(method string) []byte {
 			}
 		}
 		return frames.AppendBytes(nil, 1, frames.AppendNumber(m, 6, protowire.EncodeBool(f.secret)))
+	case "getDelegationToken":
+		return frames.AppendBytes(nil, 1, frames.AppendEach(m, "identifier", "password", "HDFS_DELEGATION_TOKEN", ""))
 	case "addBlock":
 		return frames.AppendBytes(nil, 1, f.located(0, 0))
 	case "getBlockLocations":

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 
+	"bulkload/internal/hadoop/dfs"
 	"bulkload/internal/hadoop/hadooprpc"
 	"bulkload/pkg/kerberos"
 )
@@ -66,11 +67,14 @@ func refused(err error) bool {
 }
 
 // DelegationToken requests a token with which another program can act as the logged-in user. Its service is set in the form
-// that Hadoop's programs expect. cancel cancels it.
+// that Hadoop's programs expect. cancel cancels it. The call is repeated like a read: a token that is lost expires by itself.
 func (h *HDFS) DelegationToken(ctx context.Context, renewer string) (t *kerberos.Token, cancel func(context.Context) error, err error) {
-	_, err = h.dfs.With(ctx, func(ctx context.Context, c *hadooprpc.Caller) (err error) {
-		t, err = c.DelegationToken(ctx, renewer)
-		return err
+	err = h.repeat(ctx, "delegation token", "/", func() error {
+		_, err := h.dfs.With(ctx, func(ctx context.Context, c *hadooprpc.Caller) (err error) {
+			t, err = c.DelegationToken(ctx, renewer)
+			return err
+		})
+		return dfs.Remote("getDelegationToken", err)
 	})
 	if err != nil {
 		return nil, nil, err

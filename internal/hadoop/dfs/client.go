@@ -97,10 +97,7 @@ type idleCaller struct {
 func (c *Client) Call(ctx context.Context, method string, request []byte) (response []byte, sent bool, err error) {
 	sent, err = c.With(ctx, func(ctx context.Context, caller *hadooprpc.Caller) (err error) {
 		response, err = caller.Call(ctx, method, request)
-		if e, ok := errors.AsType[*hadooprpc.Error](err); ok {
-			err = &RemoteError{method, e}
-		}
-		return err
+		return Remote(method, err)
 	})
 	if e, ok := err.(*RemoteError); ok {
 		err = cmp.Or(meanings[e.Exception()], err)
@@ -250,6 +247,14 @@ func (c *Client) PassOver(server int) {
 		}
 		return i.server == server
 	})
+}
+
+// Remote returns the error of a method's call, a [RemoteError] for an exception.
+func Remote(method string, err error) error {
+	if e, ok := errors.AsType[*hadooprpc.Error](err); ok {
+		return &RemoteError{method, e}
+	}
+	return err
 }
 
 // RemoteError is a NameNode's exception. It implements Error of github.com/colinmarc/hdfs/v2.

@@ -43,6 +43,9 @@ type lentToken struct {
 // tokenAge is the age after which a new token is requested. HDFS's tokens are valid for a day by default.
 const tokenAge = time.Hour
 
+// tokenWait limits the wait for a new token while there is an earlier one, which may still be valid.
+const tokenWait = 20 * time.Second
+
 // Login returns the Kerberos login of the environment. It logs in on the first call, and does not wait for KDCs after the end of e.Context.
 func (e *Env) Login() (*kerberos.Client, error) {
 	e.secrets.mu.Lock()
@@ -267,6 +270,10 @@ func (e *Env) lend(ctx context.Context, service string, get func(ctx context.Con
 	lent := e.secrets.tokens[service]
 	if n := len(lent); n > 0 && time.Since(lent[n-1].since) < tokenAge {
 		return lent[n-1].token, nil
+	} else if n > 0 {
+		limited, cancel := context.WithTimeout(ctx, tokenWait)
+		defer cancel()
+		ctx = limited
 	}
 	t, cancel, err := get(ctx, e.secrets.user) // a principal of two parts without its realm is not a renewer
 	if err != nil {

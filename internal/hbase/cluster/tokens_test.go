@@ -77,6 +77,14 @@ func TestLentTokens(t *testing.T) {
 			}
 			<-time.After(tokenAge / 2)
 		}
+		<-time.After(tokenAge / 2)
+		since := time.Now()
+		if _, err := e.lend(t.Context(), "ha-hdfs:bulk", func(ctx context.Context, _ string) (*kerberos.Token, func(context.Context) error, error) {
+			<-ctx.Done()
+			return nil, nil, ctx.Err()
+		}); err == nil || time.Since(since) != tokenWait {
+			t.Errorf("no NameNode, with an earlier token: %v after %s", err, time.Since(since))
+		}
 		e.closeSecrets()
 		if want := []string{"token 1", "token 2", "token 3"}; !slices.Equal(canceled, want) {
 			t.Errorf("canceled %q, want %q", canceled, want)
