@@ -25,6 +25,8 @@ type Location struct {
 	Authority string
 	// Addresses are the NameNodes to try, host:port. Empty for file.
 	Addresses []string
+	// Logical reports whether Authority is a nameservice with failover, even of a single NameNode: Hadoop's programs look up its tokens by this name.
+	Logical bool
 	// Path is absolute: the name for an [FS].
 	Path string
 }
@@ -148,8 +150,11 @@ func (c *Conf) hdfsLocation(name, authority, p string) (Location, error) {
 			}
 			l.Addresses = append(l.Addresses, withPort(address))
 		}
+		l.Logical = true
 		return l, nil
 	}
+	provider := c.Value("dfs.client.failover.proxy.provider." + authority) // NameNodeProxiesClient.createFailoverProxyProvider
+	l.Logical = provider != "" && !strings.HasSuffix(provider, ".IPFailoverProxyProvider")
 	if address := c.Value("dfs.namenode.rpc-address." + authority); address != "" {
 		l.Addresses = []string{withPort(address)} // a nameservice without a standby
 		return l, nil

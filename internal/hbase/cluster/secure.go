@@ -291,7 +291,7 @@ func (e *Env) lend(ctx context.Context, service string, get func(ctx context.Con
 // tokenService returns the service name by which a region server looks up the token of a location's file system
 // (SecurityUtil.buildTokenService and HAUtilClient.buildTokenServiceForLogicalUri, Hadoop 3.4).
 func tokenService(ctx context.Context, l hdfsio.Location, byIP bool) (string, error) {
-	if len(l.Addresses) > 1 {
+	if l.Logical {
 		return "ha-hdfs:" + l.Authority, nil
 	}
 	host, port, err := net.SplitHostPort(l.Addresses[0])

@@ -22,7 +22,7 @@ func TestTokens(t *testing.T) {
 	conf := &hdfsio.Conf{Env: func(name string) (string, bool) { return "tina", name == "HADOOP_USER_NAME" }}
 	conf.Set(hdfsio.HadoopAuthentication, "kerberos", "the test")
 	token := func(kind, service string) *kerberos.Token { return &kerberos.Token{Kind: kind, Service: service} }
-	ha := hdfsio.Location{Scheme: "hdfs", Authority: "bulk", Addresses: []string{"a:8020", "b:8020"}}
+	ha := hdfsio.Location{Scheme: "hdfs", Authority: "bulk", Addresses: []string{"a:8020", "b:8020"}, Logical: true}
 	one := hdfsio.Location{Scheme: "hdfs", Authority: "127.0.0.1:8020", Addresses: []string{"127.0.0.1:8020"}}
 	first, second, other := token(hdfsToken, "ha-hdfs:bulk"), token(hdfsToken, "127.0.0.1:8020"), token("mapreduce.job", "127.0.0.1:8020")
 	for what, c := range map[string]struct {
