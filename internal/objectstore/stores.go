@@ -94,7 +94,7 @@ func newS3(p Place, e endpoint, value func(string) string) (*s3, error) {
 			if err != nil {
 				return nil, err
 			}
-			if e.url = given.url; value("fs.s3a.path.style.access") == "true" {
+			if e.url = given.url; strings.EqualFold(value("fs.s3a.path.style.access"), "true") {
 				e.style = cmp.Or(e.style, "path")
 			}
 		}

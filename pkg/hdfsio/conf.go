@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -104,6 +105,17 @@ func (c *Conf) Value(key string) string {
 	return c.expand(c.props[key].Value)
 }
 
+// Bool returns a property that is true or false, in any case, and the default for any other value, as Configuration.getBoolean.
+func (c *Conf) Bool(key string, without bool) bool {
+	switch strings.ToLower(strings.TrimSpace(c.Value(key))) {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	return without
+}
+
 // maxExpansions is Hadoop's limit (Configuration.MAX_SUBST), which also ends circular references.
 const maxExpansions = 20
 
@@ -160,10 +172,42 @@ func (c *Conf) env(name string) (string, bool) {
 	return os.LookupEnv(name)
 }
 
-// parse reads <configuration><property><name/><value/><final/></property>…</configuration>.
+// declaration matches the first line of an XML file, and its encoding.
+var declaration = regexp.MustCompile(`^(?:\x{feff})?\s*<\?xml\s[^>]*?(?:encoding\s*=\s*["']([^"']*)["'][^>]*)?\?>`)
+
+// plainXML returns a file without its declaration, and in UTF-8: the library reads neither version 1.1 nor other encodings. Lines stay.
+func plainXML(text []byte) ([]byte, error) {
+	m := declaration.FindSubmatchIndex(text)
+	if m == nil {
+		return text, nil
+	}
+	encoding := ""
+	if m[2] >= 0 {
+		encoding = string(text[m[2]:m[3]])
+	}
+	head := strings.Repeat("\n", bytes.Count(text[:m[1]], []byte("\n")))
+	switch text = text[m[1]:]; strings.ToLower(encoding) {
+	case "", "utf-8", "utf8", "us-ascii", "ascii":
+	case "iso-8859-1", "iso8859-1", "iso8859_1", "latin1", "latin-1":
+		runes := make([]rune, len(text))
+		for i, b := range text {
+			runes[i] = rune(b)
+		}
+		text = []byte(string(runes))
+	default:
+		return nil, fmt.Errorf("encoding %s is not supported: write the file in UTF-8", setting.Shorten(encoding, 40))
+	}
+	return append([]byte(head), text...), nil
+}
+
+// parse reads <configuration><property><name/><value/><final/></property>…</configuration>, or name, value and final as attributes of a property.
 func (c *Conf) parse(file string, text []byte) error {
 	if c.props == nil {
 		c.props = map[string]Property{}
+	}
+	text, err := plainXML(text)
+	if err != nil {
+		return err
 	}
 	d := xml.NewDecoder(bytes.NewReader(text))
 	for {
@@ -183,14 +227,18 @@ func (c *Conf) parse(file string, text []byte) error {
 		case "property":
 			line, _ := d.InputPos()
 			var p struct {
-				Name  string  `xml:"name"`
-				Value *string `xml:"value"`
-				Final string  `xml:"final"`
+				Name   string  `xml:"name"`
+				Value  *string `xml:"value"`
+				Final  string  `xml:"final"`
+				Named  string  `xml:"name,attr"`
+				Valued *string `xml:"value,attr"`
+				Sealed string  `xml:"final,attr"`
 			}
 			if err := d.DecodeElement(&p, &start); err != nil {
 				return err
 			}
-			name := strings.TrimSpace(p.Name)
+			name := strings.TrimSpace(cmp.Or(p.Name, p.Named))
+			p.Value, p.Final = cmp.Or(p.Value, p.Valued), cmp.Or(p.Final, p.Sealed)
 			if name == "" {
 				return fmt.Errorf("line %d: a property without a name", line)
 			}

@@ -75,6 +75,38 @@ func TestConf(t *testing.T) {
 	}
 }
 
+// TestConfForms checks the forms of files that Hadoop reads: properties as attributes, versions and encodings of XML, booleans in any case.
+func TestConfForms(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "core-site.xml")
+	read := func(text string) (*Conf, error) {
+		testcheck.Must(t, os.WriteFile(name, []byte(text), 0o600))
+		c := &Conf{}
+		return c, c.ReadFile(name)
+	}
+	const site = "<configuration><property name=\"a\" value=\" x\xe4 \"/><property><name>b</name><value>y</value></property>" +
+		"<property name=\"c\" final=\"true\"><value>z</value></property><property name=\"c\" value=\"later\"/></configuration>"
+	for _, head := range []string{"<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>", "<?xml version='1.1'\n encoding='latin1' standalone='yes' ?>\n"} {
+		c, err := read(head + site)
+		if err != nil || c.Value("a") != "x\u00e4" || c.Value("b") != "y" || c.Value("c") != "z" {
+			t.Errorf("%s: %q %q %q, %v", head, c.Value("a"), c.Value("b"), c.Value("c"), err)
+		}
+	}
+	for _, head := range []string{"", "<?xml version=\"1.1\"?>", "<?xml version=\"1.0\" encoding=\"us-ascii\"?>", "\ufeff<?xml version=\"1.0\" encoding=\"utf-8\"?>"} {
+		if c, err := read(head + strings.ReplaceAll(site, "\xe4", "\u00e4")); err != nil || c.Value("a") != "x\u00e4" {
+			t.Errorf("%s: %q, %v", head, c.Value("a"), err)
+		}
+	}
+	if _, err := read("<?xml version=\"1.0\" encoding=\"UTF-16\"?>" + site); err == nil || !strings.Contains(err.Error(), "encoding UTF-16 is not supported") {
+		t.Errorf("UTF-16: %v", err)
+	}
+	c := &Conf{}
+	for value, want := range map[string]bool{"TRUE": true, " False ": false, "no": true, "": true} {
+		if c.Set("k", value, "test"); c.Bool("k", true) != want {
+			t.Errorf("%q is not %v", value, want)
+		}
+	}
+}
+
 func TestConfBad(t *testing.T) {
 	for props, want := range map[string]string{
 		"<property><name>a":                     "XML syntax error on line 2: element <name> closed by </configuration>",

@@ -187,7 +187,7 @@ func (c *Conf) HDFSOptions(l Location, log *slog.Logger) (HDFSOptions, error) {
 	return HDFSOptions{
 		Addresses:           l.Addresses,
 		User:                name,
-		UseDatanodeHostname: c.Value("dfs.client.use.datanode.hostname") == "true",
+		UseDatanodeHostname: c.Bool("dfs.client.use.datanode.hostname", false),
 		Keys:                Keys{Provider: cmp.Or(c.Value("hadoop.security.key.provider.path"), c.Value("dfs.encryption.key.provider.uri"))},
 		Log:                 log,
 	}, nil

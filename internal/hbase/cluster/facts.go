@@ -156,7 +156,7 @@ func TableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 	for _, r := range f.Regions[1:] {
 		f.Splits = append(f.Splits, r.Start)
 	}
-	if !strings.EqualFold(strings.TrimSpace(env.Conf.Value(localityKey)), "false") {
+	if env.Conf.Bool(localityKey, true) {
 		f.Near = func(row []byte) string { return loader.ServerOf(f.Regions, row) }
 	}
 	return f, nil

@@ -67,7 +67,7 @@ func FindRegistry(conf *hdfsio.Conf) (Registry, error) {
 
 // refuseSecure returns an error if clients of HBase connect to ZooKeeper by TLS (HBASE-28038).
 func refuseSecure(conf *hdfsio.Conf) error {
-	if !strings.EqualFold(strings.TrimSpace(conf.Value(secureZooKeeper)), "true") {
+	if !conf.Bool(secureZooKeeper, false) {
 		return nil
 	}
 	return fail.Errorf(fail.Config, "%s = true (%s): TLS to ZooKeeper is not supported: set %s to org.apache.hadoop.hbase.client.RpcConnectionRegistry",

@@ -174,7 +174,7 @@ const hdfsToken = "HDFS_DELEGATION_TOKEN"
 func (e *Env) tokenFor(l hdfsio.Location) (*kerberos.Token, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	service, err := tokenService(ctx, l, e.Conf.Value("hadoop.security.token.service.use_ip") != "false")
+	service, err := tokenService(ctx, l, e.Conf.Bool("hadoop.security.token.service.use_ip", true))
 	var all []*kerberos.Token
 	for _, t := range e.Tokens {
 		if t.Kind != hdfsToken {
@@ -255,7 +255,7 @@ func (e *Env) loadToken(ctx context.Context, file string) (*kerberos.Token, erro
 	if !ok {
 		return nil, fmt.Errorf("%s is not on HDFS: HBase cannot take it as another user", l)
 	}
-	service, err := tokenService(ctx, l, e.Conf.Value("hadoop.security.token.service.use_ip") != "false")
+	service, err := tokenService(ctx, l, e.Conf.Bool("hadoop.security.token.service.use_ip", true))
 	if err != nil {
 		return nil, err
 	}

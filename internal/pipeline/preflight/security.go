@@ -49,7 +49,7 @@ func (f *checkFacts) askSecurity(ctx context.Context) {
 	s := &f.security
 	*s = securityFacts{nameNode: s.nameNode, nnErr: s.nnErr, user: f.user, hdfs: conf.Kerberos(hdfsio.HadoopAuthentication), hbase: conf.Kerberos(hdfsio.HBaseAuthentication),
 		data: conf.Value("dfs.data.transfer.protection"), keytab: f.env.Identity.Keytab, now: time.Now(),
-		tls: strings.EqualFold(conf.Value("hbase.client.netty.tls.enabled"), "true")}
+		tls: conf.Bool("hbase.client.netty.tls.enabled", false)}
 	if c, err := tlsconf.Read(conf.Value); err == nil && c != nil {
 		s.stores = c.Validities()
 	}
