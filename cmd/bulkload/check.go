@@ -23,6 +23,8 @@ type checkOptions struct {
 	clusterFlags
 	options preflight.Options
 	stage   string
+
+	snapshot string
 }
 
 func newCheckCmd(g *globals) *cobra.Command {
@@ -46,7 +48,7 @@ needs instead, as one command for an administrator per line.`,
 	o.workFlags.add(cmd.Flags())
 	settings.AddFields(cmd.Flags(), spec.OfLoad)
 	o.clusterFlags.addReading(cmd.Flags())
-	settings.Bind(cmd.Flags(), settings.To{"staging": &o.options.Staging, "load-mode": &o.stage, "timeout": &o.options.Timeout, "grants": &o.options.Grants})
+	settings.Bind(cmd.Flags(), settings.To{"staging": &o.options.Staging, "load-mode": &o.stage, "timeout": &o.options.Timeout, "grants": &o.options.Grants, "snapshot": &o.snapshot})
 	return cmd
 }
 
@@ -61,6 +63,7 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	o.options.Stage, _ = loader.ParseStage(o.stage) // the setting accepts only valid values
+	o.options.Snapshot = o.snapshot != ""
 	env, err := o.open(g)
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ func maxFiles(env *cluster.Env, given int) int {
 // knows to be loaded are not sent again; unknown outcomes are resolved.
 func (j *run) loadFiles(ctx context.Context, facts *cluster.Facts, st *stage, b *built, way loadWay, r *result.Result) (*loaded, error) {
 	log, e := j.job, j.options.Events
-	m, rows := b.manifest, &loaded{manifest: b.manifest, facts: facts, stores: &verify.Stores{FS: st.out.FS, Root: hbaseRoot(j.env), Counted: log.History.Replace != nil}}
+	m, rows := b.manifest, &loaded{manifest: b.manifest, facts: facts, stores: &verify.Stores{FS: st.out.FS, Root: verify.Root(j.env), Counted: log.History.Replace != nil}}
 	if len(m.Files) == 0 && !log.Loading {
 		e.Note("nothing to load: the input has no rows")
 		return rows, nil

@@ -50,12 +50,9 @@ func (j *run) storesReadable(ctx context.Context) error {
 	if j.spec.Verify != "files" || j.job.Finished {
 		return nil
 	}
-	s := &verify.Stores{Root: hbaseRoot(j.env)}
-	if s.Root != "" {
-		var err error
-		if s.FS, _, err = j.env.Resolve(j.env.Conf.Value(cluster.RootDirKey)); err != nil {
-			return err
-		}
+	s, err := verify.StoresOf(j.env)
+	if err != nil {
+		return err
 	}
 	for _, t := range j.targets {
 		if err := s.Readable(ctx, t.facts); err != nil {
@@ -63,19 +60,6 @@ func (j *run) storesReadable(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// hbaseRoot returns the path of HBase's directory on its file system, empty if it is not configured.
-func hbaseRoot(env *cluster.Env) string {
-	root := env.Conf.Value(cluster.RootDirKey)
-	if root == "" {
-		return ""
-	}
-	l, err := env.Conf.Resolve(root)
-	if err != nil {
-		return ""
-	}
-	return l.Path
 }
 
 // start returns the description of the attempt when it begins.

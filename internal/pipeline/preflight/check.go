@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/streams"
+	"bulkload/internal/pipeline/verify"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 )
@@ -259,6 +260,7 @@ type checkFacts struct {
 	bulk       bulkFacts
 	readErr    error // of reading a row that does not exist
 	adminErr   error
+	filesErr   error // of reading the files by which the job is verified
 	staging    stagingFacts
 	inputs     inputFacts
 	machine    machineFacts
@@ -291,7 +293,7 @@ func (f *checkFacts) checks(ctx context.Context) []Check {
 	if f.table.State == loader.Enabled {
 		maxSize := f.table.MaxFileSize
 		all = append(all, checkRegions(f.regions, f.regionsErr, f.status), checkRegionSize(len(f.regions), f.inputs, maxSize, f.env.Conf.Value("hbase.hregion.max.filesize")),
-			checkKey(f.spec, f.regions), checkQuota(f.quota, f.quotaErr, f.inputs), checkRoundTrip(f.bulk, f.user), checkRead(f.readErr, f.name), checkAdmin(f.adminErr, f.name), checkHBaseStaging(f.bulk))
+			checkKey(f.spec, f.regions), checkQuota(f.quota, f.quotaErr, f.inputs), checkRoundTrip(f.bulk, f.user), checkRead(f.readErr, f.name), checkAdmin(f.adminErr, f.name), checkFiles(f.filesErr, f.user, verify.Root(f.env)), checkHBaseStaging(f.bulk))
 	}
 	return present(append(all, f.withoutTable(ctx)...))
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/build"
@@ -144,6 +145,33 @@ func storeFindings() []finding {
 		{"few files", checkStoreFiles(table, loader.Family{}, none, regions, files(14, 3)), SeverityOK, "", ""},
 		{"many files", checkStoreFiles(table, loader.Family{}, none, regions, files(15, 3)), SeverityWarning, "1 region of 2 have 15 store files or more in a store (a has 15): with 16", "compact 't'"},
 		{"many of the site", checkStoreFiles(table, loader.Family{}, site, regions, files(4, 7)), SeverityWarning, "2 regions of 2 have 4 store files or more in a store (b has 7): with 5", "compact 't'"},
+	}
+}
+
+// TestGrantsOfFiles checks that the rights to read HBase's files are among those of a job that is verified by them, and ADMIN among those of one that takes a
+// snapshot; and how unreadable files are reported.
+func TestGrantsOfFiles(t *testing.T) {
+	env := &cluster.Env{Conf: &hdfsio.Conf{}}
+	env.Conf.Set("hbase.rootdir", "hdfs://nn/hbase", "test")
+	f := &checkFacts{env: env, user: "tina", name: loader.TableName{Namespace: "ns", Qualifier: "t"}}
+	grants := func() string { return strings.Join(f.grants(), "\n") }
+	if got := grants(); strings.Contains(got, "/hbase") || !strings.Contains(got, "grant 'tina', 'RC'") {
+		t.Errorf("other jobs: %s", got)
+	}
+	f.spec.Verify, f.options.Snapshot = "files", true
+	if got := grants(); !strings.Contains(got, "-R -m user:tina:r-x,default:user:tina:r-x /hbase/data /hbase/archive") || !strings.Contains(got, "-setfacl -m user:tina:--x /hbase") ||
+		!strings.Contains(got, "grant 'tina', 'RCA'") {
+		t.Errorf("by files, with a snapshot: %s", got)
+	}
+	denied := checkFiles(fail.With(fail.Check, errors.New("tina may not list /hbase/data")), "tina", "/hbase")
+	if denied.Severity != SeverityError || denied.Passing != fail.Unexpected || !strings.Contains(denied.Hint.String(), "-R -m user:tina:r-x,default:user:tina:r-x /hbase/data /hbase/archive") {
+		t.Errorf("no right: %+v", denied)
+	}
+	if away := checkFiles(fail.With(fail.Load, errors.New("no answer")), "tina", "/hbase"); away.Passing != fail.Load {
+		t.Errorf("no answer: %+v", away)
+	}
+	if c := checkFiles(nil, "tina", "/hbase"); c.Name != "" {
+		t.Errorf("readable: %+v", c)
 	}
 }
 

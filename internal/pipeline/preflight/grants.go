@@ -7,7 +7,14 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"bulkload/internal/pipeline/verify"
 )
+
+// openFiles returns the command that lets a user read HBase's files, later ones too.
+func openFiles(user, root string) string {
+	return fmt.Sprintf("hdfs dfs -setfacl -R -m user:%s:r-x,default:user:%[1]s:r-x %[2]s/data %[2]s/archive", user, root)
+}
 
 // grants returns the rights that the job's user needs on this cluster, as lines for an administrator: commands, and comments that begin
 // with "#". It includes existing rights: granting them again changes nothing.
@@ -15,7 +22,7 @@ func (f *checkFacts) grants() []string {
 	user, hbase := f.user, cmp.Or(f.bulk.owner, "hbase")
 	rights := "RC"
 	switch {
-	case f.spec.Replace:
+	case f.spec.Replace, f.options.Snapshot:
 		rights = "RCA" // the job takes a snapshot
 	case f.spec.Verify == "off":
 		rights = "C"
@@ -34,6 +41,9 @@ func (f *checkFacts) grants() []string {
 	if b := f.bulk; b.staging != nil && b.staging.Mode().Perm()&0o011 != 0o011 {
 		dir := b.token[:strings.LastIndexByte(b.token, '/')]
 		lines = append(lines, fmt.Sprintf("hdfs dfs -chmod 711 %s", dir))
+	}
+	if root := verify.Root(f.env); f.spec.Verify == "files" && root != "" {
+		lines = append(lines, "# HBase's files, by which the job is verified, as HDFS's superuser", openFiles(f.user, root), fmt.Sprintf("hdfs dfs -setfacl -m user:%s:--x %s", user, root))
 	}
 	for _, input := range f.security.inputs {
 		lines = append(lines, fmt.Sprintf("hdfs dfs -setfacl -R -m user:%s:r-x %s", user, input))

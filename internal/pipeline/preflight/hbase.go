@@ -16,6 +16,7 @@ import (
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/verify"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 )
@@ -73,10 +74,26 @@ func (f *checkFacts) askHBase(ctx context.Context) {
 	if f.spec.Verify != "off" {
 		wg.Go(func() { f.readErr = c.MayRead(ctx, f.name, f.families()...) })
 	}
+	if f.spec.Verify == "files" {
+		wg.Go(func() { f.filesErr = f.askFiles(ctx) })
+	}
 	if f.spec.Replace || f.options.Snapshot {
 		wg.Go(func() { f.adminErr = c.Lacks(ctx, f.name, loader.Admin) })
 	}
 	f.bulk.ask(ctx, f.env, c, f.name, f.options)
+}
+
+// askFiles looks at the files by which the job is to be verified.
+func (f *checkFacts) askFiles(ctx context.Context) error {
+	s, err := verify.StoresOf(f.env)
+	if err != nil {
+		return err
+	}
+	facts := &cluster.Facts{Name: f.name, Table: f.table, Regions: f.regions}
+	for _, name := range f.families() {
+		facts.Families = append(facts.Families, spec.Family{Name: name})
+	}
+	return s.Readable(ctx, facts)
 }
 
 // families returns the job's families that exist in the table.
@@ -278,6 +295,18 @@ func checkRead(err error, table loader.TableName) Check {
 		return Check{}
 	}
 	return bad("right to read", setting.Textf("%s, or give %s off", denied.Grant, setting.Verify), "user %s needs the right READ on table %s, which is verified", denied.User, table)
+}
+
+// checkFiles reports whether the files by which the job is to be verified cannot be read.
+func checkFiles(err error, user, root string) Check {
+	if err == nil {
+		return Check{}
+	}
+	c := bad("files to verify", setting.Textf("%s, or give %s sample or full", openFiles(user, root), setting.Verify), "%s", oneLine{err})
+	if k := fail.KindOf(err); k == fail.Load || k == fail.HDFS {
+		return c.later(k)
+	}
+	return c
 }
 
 // checkAdmin reports whether the user lacks the right to take the job's snapshot.

@@ -32,6 +32,30 @@ type Stores struct {
 	Counted bool
 }
 
+// Root returns the path of HBase's directory on its file system, empty if it is not configured.
+func Root(env *cluster.Env) string {
+	root := env.Conf.Value(cluster.RootDirKey)
+	if root == "" {
+		return ""
+	}
+	l, err := env.Conf.Resolve(root)
+	if err != nil {
+		return ""
+	}
+	return l.Path
+}
+
+// StoresOf returns the stores of the configured directory, without files.
+func StoresOf(env *cluster.Env) (*Stores, error) {
+	s := &Stores{Root: Root(env)}
+	if s.Root == "" {
+		return s, nil
+	}
+	var err error
+	s.FS, _, err = env.Resolve(env.Conf.Value(cluster.RootDirKey))
+	return s, err
+}
+
 // Files compares the stores of a table with the written files: each file of the load must be in the directory of a region that
 // has it in service, with the id that the load recorded, and the checksums that HDFS keeps of its blocks must be those of the
 // written bytes; no other file in service may be a copy of one. Then it compares the rows that [Sample] compares. After a
