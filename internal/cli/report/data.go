@@ -12,7 +12,6 @@ import (
 	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
-	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
@@ -25,11 +24,8 @@ import (
 func (w *Reporter) report(o ending.Outcome) *document {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	ended := o.Object
-	r := &document{Command: ended.Command, Status: ended.Status, ExitCode: ended.ExitCode, Error: ended.Error, Advice: advice(o.Code, ended.Job != ""),
-		Table: ended.Table, Job: ended.Job, JobID: ended.JobID, Attempt: ended.Attempt, Version: ended.Version, Host: ended.Host, PID: ended.PID,
-		Began: o.Began, Ended: o.Ended, Key: cmp.Or(w.start.Key, w.options.Spec.Key), Timestamp: w.start.Timestamp, Target: w.start.Staging,
-		Samples: w.samples, Rejected: ended.Rejected, WithRecords: w.options.Records,
+	r := &document{Object: *o.Object, Advice: advice(o.Code, o.Object.Job != ""),
+		Key: cmp.Or(w.start.Key, w.options.Spec.Key), Timestamp: w.start.Timestamp, Target: w.start.Staging, Samples: w.samples, WithRecords: w.options.Records,
 		Warnings: w.warnings, MoreWarned: w.moreWarned, Settings: settings.List(w.options.Cmd)}
 	if o.Result != nil && len(o.Result.Parts) > 0 {
 		w.addParts(r, o.Result.Parts)
@@ -87,9 +83,7 @@ func differing(list []progress.FileColumns) (first []differingFiles, more int) {
 }
 
 func addPhases(r *document, o ending.Outcome) {
-	for _, p := range o.Progress.Phases {
-		r.Phases = append(r.Phases, phase{Name: p.Name, Began: p.Began, Ended: p.Ended, Rows: p.Done.Rows, Bytes: p.Done.Bytes, Files: p.Done.Files})
-	}
+	r.Phases = slices.Clone(o.Progress.Phases)
 	// The tracker closes the last phase at the end of the job, even if the job failed.
 	if n := len(r.Phases); n > 0 && o.Err != nil {
 		r.Phases[n-1].Ended = time.Time{}
@@ -144,17 +138,12 @@ func (w *Reporter) addCounts(r *document, o ending.Outcome) {
 		if o.Result.Regions > 0 {
 			r.Load = &loadCounts{Regions: o.Result.Regions, Took: o.Result.LoadTime}
 		}
-		for _, t := range o.Result.Tables {
-			x := table{Name: t.Table, Index: t.Index, Regions: t.Regions, Took: t.LoadTime, Verify: verified(t.Verify)}
-			if t.Manifest != nil {
-				x.Rows, x.Cells, x.Filtered, x.HFiles, x.Bytes = t.Manifest.Digest.Rows, t.Manifest.Digest.Cells, t.Manifest.Filtered, t.Manifest.HFiles, t.Manifest.Bytes
-			}
-			r.Tables = append(r.Tables, x)
+		r.Tables = slices.Clone(o.Result.Tables)
+		for i, t := range r.Tables {
+			r.Tables[i].Manifest = cmp.Or(t.Manifest, &manifest.Manifest{})
 		}
 	}
-	for _, f := range o.Result.Findings() {
-		r.Expected = append(r.Expected, expected{Column: f.Column, Name: f.Expectation, Found: f.Found, Status: f.Status, Warn: f.Severity == expectation.Warn, Bad: f.Bad()})
-	}
+	r.Expected = o.Result.Findings()
 	w.endPart()
 	regions := w.regions
 	var files []manifest.File
@@ -240,7 +229,8 @@ func (w *Reporter) addState(r *document, o ending.Outcome) {
 		if a.Attempt == r.Attempt && (o.Result == nil || !o.Result.Already) {
 			continue
 		}
-		r.Attempts = append(r.Attempts, attempt{Attempt: a.Attempt, Began: a.Began, Ended: a.Ended, Process: fmt.Sprintf("%d on %s", a.PID, a.Host), State: string(a.State), Error: ending.Bounded(settings.Spoken(a.Error))})
+		a.Error = ending.Bounded(settings.Spoken(a.Error))
+		r.Attempts = append(r.Attempts, a)
 	}
 }
 

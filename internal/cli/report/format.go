@@ -14,7 +14,7 @@ import (
 
 var functions = template.FuncMap{
 	"count": setting.Thousands, "bytes": bytesText, "took": formatDuration, "clock": clock, "rate": rate, "cut": cut, "share": share, "int64": func(n int) int64 { return int64(n) },
-	"add": func(a, b int) int { return a + b }, "plural": plural, "per": perSecond, "ratio": func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) },
+	"add": func(a, b int) int { return a + b }, "plural": plural, "per": perSecond, "verified": verified, "ratio": func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) },
 	"span": func(from, to time.Time) string { return formatDuration(to.Sub(from)) },
 }
 

@@ -6,7 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
@@ -14,21 +17,8 @@ import (
 
 // document is the data of a report. The file leaves out empty parts.
 type document struct {
-	Command  string // run, build or load
-	Status   string // done, already, failed or stopped
-	ExitCode int
-	Error    string // why the job is not done
-	Advice   string // what the user can do about it
-
-	Table     string
-	Job       string // directory of its state
-	JobID     string
-	Attempt   int
-	Version   string
-	Host      string
-	PID       int
-	Began     time.Time
-	Ended     time.Time
+	ending.Object
+	Advice    string // what the user can do about a failure
 	Key       string
 	Timestamp int64 // of the cells, milliseconds
 	Target    string
@@ -44,26 +34,25 @@ type document struct {
 	MorePassed  int
 	Counts      *manifest.Manifest // totals of a build; nil: not known
 	Before      int64              // of these, rows that earlier runs have written
-	Expected    []expected
+	Expected    []expectation.Finding
 	Regions     []region
-	Phases      []phase
-	Parts       []part    // directories of a run that was split, instead of phases
-	PartsText   string    // number of parts in each state
-	MoreParts   int       // done, and not listed
-	Samples     []sample  // in the order of time
-	Tasks       *taskList // of a job on YARN
-	Tables      []table   // further tables and indexes of the job, in the order of loading
+	Phases      []progress.PhaseProgress // the end of one that did not end is zero
+	Parts       []part                   // directories of a run that was split, instead of phases
+	PartsText   string                   // number of parts in each state
+	MoreParts   int                      // done, and not listed
+	Samples     []sample                 // in the order of time
+	Tasks       *taskList                // of a job on YARN
+	Tables      []result.Table           // further tables and indexes of the job, in the order of loading
 	Load        *loadCounts
 	Replaced    string // rows that a run with --replace has deleted; empty: the run has no --replace
 	Verify      string // result of the verification; empty: there was none
 	Rejects     []reject
-	Rejected    int64
 	RejectFile  string
 	WithRecords bool // rejects include the records
 	Warnings    []string
 	MoreWarned  int // further warnings
 	Settings    []settings.Setting
-	Attempts    []attempt // earlier ones
+	Attempts    []checkpoint.Attempt // earlier ones
 }
 
 // differingFiles is a group of files that differ from the job's columns in the same way.
@@ -73,31 +62,12 @@ type differingFiles struct {
 	First   string // the first of them
 }
 
-// expected is an expectation of the records, with its result.
-type expected struct {
-	Column string // empty: about whole records
-	Name   string
-	Found  string
-	Status string
-	Warn   bool // it never fails the job
-	Bad    bool
-}
-
 // region is a region of the table, in the order of keys.
 type region struct {
 	Start string // its first key, printable; empty for the first
 	Rows  int64
 	Bytes int64
 	Files int
-}
-
-// phase is a phase of the job. Ended is zero if the phase did not end.
-type phase struct {
-	Name         string
-	Began, Ended time.Time
-	Rows         int64
-	Bytes        int64
-	Files        int64
 }
 
 // part is a directory of a split run. Ended is zero if the part is not done.
@@ -118,20 +88,6 @@ type sample struct {
 	Verified int64 // rows read back
 	Input    int64 // bytes
 	Output   int64 // bytes
-}
-
-// table is a further table of the job, or an index.
-type table struct {
-	Name     string
-	Index    string // name of the index, if the table is one
-	Rows     int64
-	Cells    int64
-	Filtered int64 // records left out by the filters of the job and of the table
-	HFiles   int
-	Bytes    int64
-	Regions  int // regions that received files
-	Took     time.Duration
-	Verify   string
 }
 
 // taskList is the list of tasks of a job on YARN.
@@ -163,15 +119,6 @@ type reject struct {
 	Column string
 	Reason string
 	Record string // beginning of the record; empty unless the report may hold data
-}
-
-// attempt is an earlier attempt at the job.
-type attempt struct {
-	Attempt      int
-	Began, Ended time.Time
-	Process      string
-	State        string
-	Error        string
 }
 
 //go:embed report.html.tmpl

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
@@ -21,23 +23,24 @@ func after(seconds float64) time.Time {
 // goodReport returns the report of a run without problems.
 func goodReport() *document {
 	r := &document{
-		Command: "run", Status: "done", Table: "test:check", Job: "/var/lib/bulkload/test_check-0123456789ab", JobID: "scheduled__2017-10-12",
-		Attempt: 2, Version: "v1.2.3", Host: "loader-1", PID: 4711, Began: noon, Ended: after(34.8), Key: "salt(check_id) + md5hex(check_id) + id",
+		Object: ending.Object{Command: "run", Status: "done", Table: "test:check", Job: "/var/lib/bulkload/test_check-0123456789ab", JobID: "scheduled__2017-10-12",
+			Attempt: 2, Version: "v1.2.3", Host: "loader-1", PID: 4711, Began: noon, Ended: after(34.8), Rejected: 3},
+		Key:       "salt(check_id) + md5hex(check_id) + id",
 		Timestamp: noon.UnixMilli(), Target: "hdfs://nn:8020/tmp/bulkload-tina/test_check-1",
 		Inputs:     []progress.InputFile{{Path: "hdfs://nn:8020/user/tina/check/20171012/part-00000.csv", Bytes: 104_857_600}, {Path: "hdfs://nn:8020/user/tina/check/20171012/part-00001.csv", Bytes: 105_082_124}},
 		InputFiles: 2, InputBytes: 209_939_724,
 		Counts: &manifest.Manifest{Records: 1_000_003, Digest: manifest.Digest{Rows: 999_997, Cells: 14_467_246}, Rejected: 3, Filtered: 1, Duplicates: 2, DuplicatesFile: "/var/lib/bulkload/duplicates.jsonl", HFiles: 10, Bytes: 169_156_387, SpillBytes: 88_080_384, Runs: 7},
-		Phases: []phase{{Name: "read", Began: after(0.4), Ended: after(3.3), Rows: 1_000_003, Bytes: 209_939_540}, {Name: "sort", Began: after(3.3), Ended: after(4.2)},
-			{Name: "write", Began: after(4.2), Ended: after(11.1), Rows: 1_000_000}, {Name: "load", Began: after(11.1), Ended: after(11.3), Files: 10},
-			{Name: "verify", Began: after(11.3), Ended: after(34.8), Rows: 1_000_000}},
+		Phases: []progress.PhaseProgress{{Name: "read", Began: after(0.4), Ended: after(3.3), Done: progress.Amount{Rows: 1_000_003, Bytes: 209_939_540}}, {Name: "sort", Began: after(3.3), Ended: after(4.2)},
+			{Name: "write", Began: after(4.2), Ended: after(11.1), Done: progress.Amount{Rows: 1_000_000}}, {Name: "load", Began: after(11.1), Ended: after(11.3), Done: progress.Amount{Files: 10}},
+			{Name: "verify", Began: after(11.3), Ended: after(34.8), Done: progress.Amount{Rows: 1_000_000}}},
 		Tasks: &taskList{Text: "application_1700000000000_0007: 2 maps and 1 reduces, 105.1 MiB shuffled, 1 attempt failed and was made again.",
 			First: []result.Task{{Kind: "map", Number: 1, Attempts: 2, Node: "node-17.example", Rows: 500_003, Bytes: 105_082_124, Rejected: 3, Shuffled: 55_000_000, Wall: 41 * time.Second, Straggler: true}, {Kind: "map", Number: 0, Attempts: 1, Node: "node-18.example", Rows: 500_000, Bytes: 104_857_600, Rejected: 0, Shuffled: 55_200_000, Wall: 9 * time.Second, Straggler: false}},
 			Rest:  []result.Task{{Kind: "reduce", Number: 0, Attempts: 1, Node: "node-18.example", Rows: 1_000_000, Bytes: 169_156_387, Rejected: 0, Shuffled: 110_200_000, Wall: 7 * time.Second, Straggler: false}}},
-		Tables: []table{{Name: "test:check_by_rule", Rows: 1_000_000, Cells: 2_000_000, HFiles: 4, Bytes: 40_000_000, Regions: 4, Took: 90 * time.Millisecond, Verify: "12 sampled rows were read back"},
-			{Name: "test:check_by_date", Index: "by_date", Rows: 1_000_000, Cells: 2_000_000, HFiles: 3, Bytes: 50_000_000, Regions: 3, Took: 80 * time.Millisecond, Verify: "12 sampled rows were read back"}},
-		Load:     &loadCounts{Regions: 10, Files: 10, Took: 217 * time.Millisecond, Servers: []server{{"rs-1.example:16020", 5, 5}, {"rs-2.example:16020", 5, 5}}},
-		Verify:   "the table has 1000000 rows, 14467246 cells with this job's timestamp",
-		Rejected: 3, RejectFile: "/var/lib/bulkload/rejects.jsonl",
+		Tables: []result.Table{{Table: "test:check_by_rule", Manifest: &manifest.Manifest{Digest: manifest.Digest{Rows: 1_000_000, Cells: 2_000_000}, HFiles: 4, Bytes: 40_000_000}, Regions: 4, LoadTime: 90 * time.Millisecond, Verify: &result.Verification{Mode: "sample", Sampled: 12}},
+			{Table: "test:check_by_date", Index: "by_date", Manifest: &manifest.Manifest{Digest: manifest.Digest{Rows: 1_000_000, Cells: 2_000_000}, HFiles: 3, Bytes: 50_000_000}, Regions: 3, LoadTime: 80 * time.Millisecond, Verify: &result.Verification{Mode: "sample", Sampled: 12}}},
+		Load:       &loadCounts{Regions: 10, Files: 10, Took: 217 * time.Millisecond, Servers: []server{{"rs-1.example:16020", 5, 5}, {"rs-2.example:16020", 5, 5}}},
+		Verify:     "the table has 1000000 rows, 14467246 cells with this job's timestamp",
+		RejectFile: "/var/lib/bulkload/rejects.jsonl",
 		Rejects: []reject{{Place: "part-00000.csv: record 17 at byte 2301", Reason: "it has 17 fields, not 18"},
 			{Place: "part-00001.csv: record 9 at byte 801", Column: "create_date", Reason: `"…" is not a date`}},
 		Warnings:   []string{"the job's settings override the table's table={f SNAPPY} job={f ZSTD}"},
@@ -45,7 +48,7 @@ func goodReport() *document {
 		Partitions: "dt, region where dt>=2026-11-01", Lacking: []differingFiles{{"opinin, create_by", 2, "part-00000.csv, part-00002.csv"}}, MoreLacking: 1,
 		PassedOver: []differingFiles{{"note", 1, "part-00001.csv"}},
 		Settings:   []settings.Setting{{Name: "columns", Value: "id,check_id,rule_no,index_value,rule_type,hit_condition,rule_desc,hit_ind,artificial_ver_result,cause_code,opinin,create_by,create_date", Origin: "job file /etc/bulkload/check.yaml:7"}, {Name: "memory", Value: "512MiB", Origin: "flag"}, {Name: "verify", Value: "full", Origin: "environment BULKLOAD_VERIFY"}, {Name: "workers", Value: "0", Origin: "default"}},
-		Attempts:   []attempt{{Attempt: 1, Began: after(-600), Ended: after(-590), Process: "4242 on loader-1", State: "interrupted"}},
+		Attempts:   []checkpoint.Attempt{{Attempt: 1, Began: after(-600), Ended: after(-590), PID: 4242, Host: "loader-1", State: "interrupted"}},
 	}
 	for i := range 10 {
 		start := ""
@@ -115,8 +118,8 @@ func splitReport(parts int) *document {
 
 // refusedReport returns the report of a run that did nothing.
 func refusedReport() *document {
-	return &document{Command: "run", Status: "failed", ExitCode: 3, Error: "describe table: table test:none: the table does not exist (bulkload table create test:none makes it)",
-		Advice: "bulkload check lists all that does not fit.", Table: "test:none", Version: "v1.2.3", Host: "loader-1", PID: 4711, Began: noon, Ended: after(0.3),
+	return &document{Object: ending.Object{Command: "run", Status: "failed", ExitCode: 3, Error: "describe table: table test:none: the table does not exist (bulkload table create test:none makes it)",
+		Table: "test:none", Version: "v1.2.3", Host: "loader-1", PID: 4711, Began: noon, Ended: after(0.3)}, Advice: "bulkload check lists all that does not fit.",
 		Settings: []settings.Setting{{Name: "table", Value: "test:none", Origin: "flag"}}}
 }
 
@@ -124,7 +127,7 @@ func refusedReport() *document {
 func alreadyReport() *document {
 	r := goodReport()
 	r.Status, r.Phases, r.Samples, r.Ended = "already", nil, nil, after(0.4)
-	r.Attempts = append(r.Attempts, attempt{Attempt: 2, Began: after(-500), Ended: after(-465), Process: "4243 on loader-1", State: "done"})
+	r.Attempts = append(r.Attempts, checkpoint.Attempt{Attempt: 2, Began: after(-500), Ended: after(-465), PID: 4243, Host: "loader-1", State: "done"})
 	return r
 }
 
@@ -143,7 +146,7 @@ func hostileReport() *document {
 	r.WithRecords = true
 	r.Warnings = append(r.Warnings, long)
 	r.Settings = append(r.Settings, settings.Setting{Name: hostile, Value: long, Origin: hostile})
-	r.Attempts[0].Error, r.Attempts[0].Process = long, hostile
+	r.Attempts[0].Error, r.Attempts[0].Host = long, hostile
 	r.RejectFile, r.Verify, r.Replaced = long, hostile, hostile
 	r.ReadAs, r.Partitions = []string{long}, long
 	r.Lacking, r.PassedOver = []differingFiles{{long, 1, hostile}}, []differingFiles{{hostile, 1, long}}

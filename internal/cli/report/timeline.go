@@ -3,6 +3,8 @@ package report
 import (
 	"strconv"
 	"time"
+
+	"bulkload/internal/model/progress"
 )
 
 // timeline shows the phases as bars over the job's time.
@@ -14,7 +16,7 @@ type timeline struct {
 
 // timeBar is a phase. X and Width are percentages.
 type timeBar struct {
-	phase
+	progress.PhaseProgress
 	Y        int
 	X, Width string
 	Open     bool // the phase had not ended when the job did
@@ -34,7 +36,7 @@ func newTimeline(r *document) *timeline {
 	}
 	t := &timeline{Height: len(r.Phases)*timeStep + 24, Ticks: timeTicks(all)}
 	for i, p := range r.Phases {
-		b := timeBar{phase: p, Y: i * timeStep, Open: p.Ended.IsZero()}
+		b := timeBar{PhaseProgress: p, Y: i * timeStep, Open: p.Ended.IsZero()}
 		if b.Open {
 			b.Ended = r.Ended
 		}
