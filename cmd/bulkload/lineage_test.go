@@ -54,7 +54,7 @@ func TestOpenLineageClient(t *testing.T) {
 	} {
 		l := lineage.Observe(lineage.File(file), lineage.Options{Cmd: newRootCmd(&globals{}), Log: slog.New(slog.DiscardHandler), About: w, Job: "nightly", Version: version,
 			Input: func() progress.Amount { return progress.Amount{} }})
-		if err := l.Report(t.Context(), o); err != nil {
+		if err := l.End(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
 	}

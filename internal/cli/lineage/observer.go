@@ -114,8 +114,8 @@ func (l *Observer) begin(at time.Time) {
 	})
 }
 
-// Report emits the last event, and waits until all events are delivered.
-func (l *Observer) Report(ctx context.Context, o ending.Outcome) error {
+// End emits the last event, and waits until all events are delivered.
+func (l *Observer) End(ctx context.Context, o ending.Outcome) error {
 	if already := o.Result != nil && o.Result.Already; !(already && o.Err == nil) && o.Code != fail.Busy.ExitCode() {
 		l.begin(o.Began) // a run that failed before its work began
 		l.emitter.Emit(l.endEvent(o))

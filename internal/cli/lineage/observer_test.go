@@ -121,7 +121,7 @@ func TestLineageOfRun(t *testing.T) {
 	} {
 		file := filepath.Join(t.TempDir(), "events.jsonl")
 		l := newObserver(File(file), "dev", "run", func() progress.Amount { return progress.Amount{} }, e)
-		if err := l.Report(t.Context(), tc.o); err != nil {
+		if err := l.End(t.Context(), tc.o); err != nil {
 			t.Fatal(err)
 		}
 		var types []string

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -182,7 +183,7 @@ func noteText(msg string, kv []any) string {
 
 // End writes the report. If another process works on the job, that process reports it. If the job was done before,
 // its state keeps the report of the run that did it.
-func (w *Reporter) End(o ending.Outcome) error {
+func (w *Reporter) End(_ context.Context, o ending.Outcome) error {
 	close(w.stop)
 	w.done.Wait()
 	if o.Code == fail.Busy.ExitCode() {

@@ -18,7 +18,7 @@ type atEnd func(context.Context, ending.Outcome) error
 
 func (atEnd) Events() progress.Events { return progress.Events{} }
 
-func (f atEnd) Report(ctx context.Context, o ending.Outcome) error { return f(ctx, o) }
+func (f atEnd) End(ctx context.Context, o ending.Outcome) error { return f(ctx, o) }
 
 // lastRun returns the metrics of the run. A job that was done before keeps the time of its earlier success: a cron job
 // that requests the same day night after night must not look healthy.
@@ -98,7 +98,7 @@ func (l *listener) Events() progress.Events {
 	}
 }
 
-func (l *listener) Report(ctx context.Context, _ ending.Outcome) error {
+func (l *listener) End(ctx context.Context, _ ending.Outcome) error {
 	ctx, cancel := context.WithTimeout(ctx, closingTime)
 	defer cancel()
 	return l.server.Close(ctx)

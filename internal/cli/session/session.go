@@ -21,9 +21,9 @@ import (
 type observer interface {
 	// Events are called while the job works; see [progress.Events].
 	Events() progress.Events
-	// End is called once, when the job has ended. Its error does not change the outcome of the job: it is logged as a
-	// warning.
-	End(o ending.Outcome) error
+	// End is called once, when the job has ended, with the command's context, which a signal ends. Its error does not change
+	// the outcome of the job: it is logged as a warning.
+	End(ctx context.Context, o ending.Outcome) error
 }
 
 // Session is one command's work on a job, with its observers.
@@ -85,7 +85,7 @@ func (s *Session) End(r *result.Result, err error) error {
 	s.phases.logPhases() // the last phase
 	var failed []error
 	for _, w := range s.observers {
-		failed = append(failed, w.End(o))
+		failed = append(failed, w.End(s.ctx, o))
 	}
 	if told := errors.Join(failed...); told != nil {
 		s.log.Warn("failed to publish the job result", "error", told)

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,7 +34,7 @@ func (o *outcomes) Events() progress.Events {
 	}}
 }
 
-func (o *outcomes) End(end ending.Outcome) error { o.last = end; return nil }
+func (o *outcomes) End(_ context.Context, end ending.Outcome) error { o.last = end; return nil }
 
 // TestOperatorsReadFlags checks that errors and hints of a job name flags wherever a command shows, logs or stores
 // them.

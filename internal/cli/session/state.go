@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -137,7 +138,7 @@ func (w *stateWriter) failed(err error) {
 
 // End writes the outcome of the job, unless another process works on the job, or the job was done before: then the
 // state keeps the outcome of the run that did it.
-func (w *stateWriter) End(o ending.Outcome) error {
+func (w *stateWriter) End(_ context.Context, o ending.Outcome) error {
 	w.mu.Lock()
 	stop := w.stop
 	w.stop = nil

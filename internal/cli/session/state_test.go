@@ -40,7 +40,7 @@ func TestStateWriterWarnsOnce(t *testing.T) {
 	if n := strings.Count(log.String(), "level=WARN"); n != 1 {
 		t.Errorf("%d warnings: %s", n, log.String())
 	}
-	if err := w.End(ending.Outcome{}); err != nil {
+	if err := w.End(t.Context(), ending.Outcome{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -78,7 +78,7 @@ func TestEndOfADirectory(t *testing.T) {
 		r := &result.Result{Job: t.TempDir(), Parts: result.Parts{{Job: dir, Status: tt.status, Began: began, Rejected: 7, Error: "no"}}}
 		o := ending.Outcome{Result: r, Progress: progress.Progress{Start: progress.Start{Job: dir, Attempt: 3}},
 			Object: &ending.Object{Schema: 1, Status: "failed", ExitCode: 4, Error: "directory b (2 of 3): no", ErrorKind: "rows", Job: r.Job, Result: r}}
-		testcheck.Must(t, w.End(o))
+		testcheck.Must(t, w.End(t.Context(), o))
 		testcheck.Must(t, lock.Release())
 		e := checkpoint.ReadEnding(dir)
 		if (e != nil) != tt.writes {

@@ -43,7 +43,7 @@ func (t *telemetryFlags) observe(s *Session) error {
 	if err != nil {
 		return fail.Usage(settings.AboutFlags(fmt.Errorf("--metrics-label: %w", err), "metrics-label"))
 	}
-	all := observers{ctx: s.ctx, input: &inputs{}}
+	all := observers{input: &inputs{}}
 	if t.metricsFile != "" {
 		if info, err := os.Stat(t.metricsFile); err == nil && info.IsDir() {
 			return fail.Usage(settings.AboutFlags(fmt.Errorf("--metrics-file %s is a directory: name a file in it that ends in .prom", t.metricsFile), "metrics-file"))
@@ -93,17 +93,9 @@ const (
 	stoppedReportTime = 1500 * time.Millisecond
 )
 
-// reporter is an observer whose end may take time. The context limits it.
-type reporter interface {
-	Events() progress.Events
-	Report(ctx context.Context, o ending.Outcome) error
-}
-
-// observers is a group of observers that report concurrently, so that one that waits for a response does not delay the
-// others.
+// observers is a group of observers whose ends may take time: they end concurrently, each within the context's time.
 type observers struct {
-	ctx   context.Context // the command's, which a signal ends
-	parts []reporter
+	parts []observer
 	input *inputs
 }
 
@@ -115,14 +107,14 @@ func (t observers) Events() progress.Events {
 	return progress.Tee(all...)
 }
 
-func (t observers) End(o ending.Outcome) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), reportTime)
+func (t observers) End(stopped context.Context, o ending.Outcome) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(stopped), reportTime)
 	defer cancel()
-	defer context.AfterFunc(t.ctx, func() { time.AfterFunc(stoppedReportTime, cancel) })()
+	defer context.AfterFunc(stopped, func() { time.AfterFunc(stoppedReportTime, cancel) })()
 	errs := make([]error, len(t.parts))
 	var wait sync.WaitGroup
 	for i, p := range t.parts {
-		wait.Go(func() { errs[i] = p.Report(ctx, o) })
+		wait.Go(func() { errs[i] = p.End(ctx, o) })
 	}
 	wait.Wait()
 	return errors.Join(errs...)

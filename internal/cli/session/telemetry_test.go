@@ -77,7 +77,7 @@ func TestStopTells(t *testing.T) {
 					time.AfterFunc(tc.stop, cancel)
 				}
 				begun := time.Now()
-				if err := (observers{ctx, []reporter{patient{}}, &inputs{}}).End(ending.Outcome{}); err == nil {
+				if err := (observers{[]observer{patient{}}, &inputs{}}).End(ctx, ending.Outcome{}); err == nil {
 					t.Error("no request was kept from waiting")
 				}
 				if got := time.Since(begun); got != tc.want {
@@ -93,7 +93,7 @@ type patient struct{}
 
 func (patient) Events() progress.Events { return progress.Events{} }
 
-func (patient) Report(ctx context.Context, _ ending.Outcome) error {
+func (patient) End(ctx context.Context, _ ending.Outcome) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

@@ -1,11 +1,12 @@
 package session
 
 import (
+	"context"
+
 	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/report"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
-	"bulkload/internal/model/progress"
 
 	"github.com/spf13/pflag"
 )
@@ -60,20 +61,16 @@ func (w *Watch) observe(s *Session) error {
 	case w.progress == "off" || s.program.logs.quiet:
 	case w.progress != "lines" && ui.CanDraw(s.program.Console.File): // the terminal can move its cursor
 		v := ui.NewLive(&s.tracker, s.program.Console)
-		s.observers = append(s.observers, shown(func(o ending.Outcome) { v.End(o.Err != nil) }))
+		s.observers = append(s.observers, atEnd(func(_ context.Context, o ending.Outcome) error {
+			v.End(o.Err != nil)
+			return nil
+		}))
 	default:
 		lines := ui.NewLines(&s.tracker, s.log)
-		s.observers = append(s.observers, shown(func(ending.Outcome) { lines.End() }))
+		s.observers = append(s.observers, atEnd(func(context.Context, ending.Outcome) error {
+			lines.End()
+			return nil
+		}))
 	}
-	return nil
-}
-
-// shown ends a view of the session's progress. The view reads the tracker itself.
-type shown func(ending.Outcome)
-
-func (shown) Events() progress.Events { return progress.Events{} }
-
-func (v shown) End(o ending.Outcome) error {
-	v(o)
 	return nil
 }
