@@ -7,6 +7,7 @@ import (
 
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/cli/ending"
+	"bulkload/internal/cli/metrics"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/model/fail"
@@ -26,7 +27,8 @@ type globals struct {
 }
 
 func newRootCmd(g *globals) *cobra.Command {
-	g.Version = version
+	this := thisBuild()
+	g.Build = metrics.Build{Version: version, Revision: this.Revision, Go: this.Go}
 	root := &cobra.Command{
 		Use:   "bulkload",
 		Short: "Fill HBase tables from exports, without Spark or MapReduce",
@@ -34,7 +36,7 @@ func newRootCmd(g *globals) *cobra.Command {
 and snapshots, makes row keys, sorts the rows by the table's regions in fixed memory,
 writes one HFile for each region as HBase itself would, uploads them to HDFS, loads
 them and verifies what is visible.`,
-		Version:           thisBuild().String(),
+		Version:           this.String(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return g.Prepare(cmd) },

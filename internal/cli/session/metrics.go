@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +22,7 @@ func (f atEnd) End(ctx context.Context, o ending.Outcome) error { return f(ctx, 
 // lastRun returns the metrics of the run. A job that was done before keeps the time of its earlier success: a cron job
 // that requests the same day night after night must not look healthy.
 func (s *Session) lastRun(input progress.Amount, o ending.Outcome) metrics.Run {
-	r := metrics.Run{Code: o.Code, Began: o.Began, Ended: o.Ended, Result: o.Result, Input: input, Progress: o.Progress, Loads: s.about.Command != "build", Given: s.about.Command == "load", Build: s.program.build()}
+	r := metrics.Run{Code: o.Code, Began: o.Began, Ended: o.Ended, Result: o.Result, Input: input, Progress: o.Progress, Loads: s.about.Command != "build", Given: s.about.Command == "load", Build: s.program.Build}
 	for _, t := range s.about.Spec.Tables {
 		r.Further = append(r.Further, t.Table)
 	}
@@ -35,20 +34,6 @@ func (s *Session) lastRun(input progress.Amount, o ending.Outcome) metrics.Run {
 		r.Success = o.Ended
 	}
 	return r
-}
-
-// build identifies this program.
-func (p *Program) build() metrics.Build {
-	b := metrics.Build{Version: p.Version}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		b.Go = info.GoVersion
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				b.Revision = s.Value
-			}
-		}
-	}
-	return b
 }
 
 // closingTime is the time limit for running requests at the end.
@@ -73,7 +58,7 @@ func (t *telemetryFlags) serve(s *Session, l metrics.Labels) (*listener, error) 
 	w.moved.Store(time.Now().UnixNano())
 	var err error
 	w.server, err = metrics.Serve(t.listen, metrics.ServeOptions{Labels: l, Stalled: t.stalledAfter, Log: s.log,
-		Live: metrics.Live{Progress: s.tracker.Progress, Moved: w.lastMoved, Paused: w.paused.Load, Build: s.program.build()}})
+		Live: metrics.Live{Progress: s.tracker.Progress, Moved: w.lastMoved, Paused: w.paused.Load, Build: s.program.Build}})
 	if err == nil {
 		s.log.Info("listening", "address", w.server.Addr())
 	}

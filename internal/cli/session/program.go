@@ -14,6 +14,7 @@ import (
 
 	"bulkload/internal/base/durable"
 	"bulkload/internal/cli/ending"
+	"bulkload/internal/cli/metrics"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/model/fail"
@@ -24,9 +25,9 @@ import (
 
 // Program is the output of every command: its log, its results, and its exit code.
 type Program struct {
-	Console  *ui.Console  // never nil where something is printed
-	Args     []string     // of the program
-	Version  string       // of the program
+	Console  *ui.Console // never nil where something is printed
+	Args     []string    // of the program
+	Build    metrics.Build
 	Log      *slog.Logger // nil: see Logger
 	ShowData bool         // errors include the data that they are about
 	output   string
@@ -205,7 +206,7 @@ func (p *Program) object(cmd *cobra.Command, err error, code int) *ending.Object
 		}
 	}
 	if o.Object == nil { // it failed before any work: a flag was wrong
-		o.Describe(cmd, p.Version, table)
+		o.Describe(cmd, p.Build.Version, table)
 	}
 	o.Object.End(err, code)
 	return o.Object

@@ -17,6 +17,7 @@ import (
 
 	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/lineage"
+	"bulkload/internal/cli/metrics"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
@@ -183,7 +184,7 @@ func TestResultOfEveryKind(t *testing.T) {
 	schema, err := c.Compile("../../../docs/result.schema.json")
 	testcheck.Must(t, err)
 	for kind := fail.Unexpected; kind <= fail.Busy; kind++ {
-		p := &Program{Version: "dev"}
+		p := &Program{Build: metrics.Build{Version: "dev"}}
 		cmd, _, err := testCommand(p, nil).Find([]string{"run"})
 		testcheck.Must(t, err)
 		cmd.SetContext(t.Context())

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"bulkload/internal/cli/lineage"
+	"bulkload/internal/cli/metrics"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
@@ -43,7 +44,7 @@ func TestPublished(t *testing.T) {
 		defer text.Close()
 		args := []string{"run", "--output=json", "--show-data", "--table=t:x", "--result-file=" + file("result.json"), "--report=" + file("report.html"), "--metrics-file=" + file("run.prom"), "--metrics-label=team=a",
 			"--openlineage=" + file("events.jsonl"), "--progress=lines"}
-		p := &Program{Args: args, Console: &ui.Console{File: text}, Version: "v1"}
+		p := &Program{Args: args, Console: &ui.Console{File: text}, Build: metrics.Build{Version: "v1"}}
 		var s *Session
 		root := testCommand(p, func(cmd *cobra.Command) {
 			w := &Watch{report: file("report.html"), progress: "lines", telemetryFlags: telemetryFlags{metricsFile: file("run.prom"), metricLabels: []string{"team=a"}, lineage: file("events.jsonl")}}

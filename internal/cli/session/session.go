@@ -80,7 +80,7 @@ func (s *Session) End(r *result.Result, err error) error {
 	if err != nil {
 		o.Code = ending.CodeOf(s.ctx, err)
 	}
-	o.Describe(s.cmd, s.program.Version, s.about.Spec.Table)
+	o.Describe(s.cmd, s.program.Build.Version, s.about.Spec.Table)
 	s.outcome = &o
 	s.phases.logPhases() // the last phase
 	var failed []error

@@ -121,7 +121,7 @@ func (w *stateWriter) writeProgress() {
 	if opened == nil && p.Start.Attempt == 0 || !checkpoint.IsOurs(p.Start.Job) {
 		return
 	}
-	live := checkpoint.NewLive(p, w.session.program.Version)
+	live := checkpoint.NewLive(p, w.session.program.Build.Version)
 	live.Command, live.Log, live.Paused = ending.CommandName(w.session.cmd), jobAttrsOf(w.session.log).tail.last(), paused
 	if err := live.Write(p.Start.Job); checkpoint.IsOurs(p.Start.Job) { // else the job has ended meanwhile
 		w.failed(err)

@@ -78,7 +78,7 @@ func (t *telemetryFlags) observe(s *Session) error {
 		all.parts = append(all.parts, l)
 	}
 	if sink != nil {
-		all.parts = append(all.parts, lineage.Observe(sink, lineage.Options{Cmd: s.cmd, Log: s.log, About: s.about, Job: t.lineageJob, Version: s.program.Version, Input: all.input.amount}))
+		all.parts = append(all.parts, lineage.Observe(sink, lineage.Options{Cmd: s.cmd, Log: s.log, About: s.about, Job: t.lineageJob, Version: s.program.Build.Version, Input: all.input.amount}))
 	}
 	if len(all.parts) > 0 {
 		s.observers = append(s.observers, all)
