@@ -105,7 +105,6 @@ func spokenChecks(checks []preflight.Check) []preflight.Check {
 	return spoken
 }
 
-// printChecks prints one line for each check, with its hint on a line below.
 func printChecks(w io.Writer, r *preflight.Report) {
 	width := 0
 	for _, c := range r.Checks {

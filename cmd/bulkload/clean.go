@@ -137,5 +137,4 @@ func (a *age) String() string {
 	return d.String()
 }
 
-// Type returns the flag's type for help texts.
 func (a *age) Type() string { return "age" }

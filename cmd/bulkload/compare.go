@@ -132,7 +132,6 @@ func (o *compareOptions) run(cmd *cobra.Command, g *globals, args []string) (err
 	return fail.Errorf(fail.Verify, "%s and %s differ: %s", r.A.Name, r.B.Name, r.Found)
 }
 
-// resolve evaluates the flags.
 func (o *compareOptions) resolve(cmd *cobra.Command) (err error) {
 	o.request.Versions = 1
 	if o.allVersions {
@@ -145,7 +144,6 @@ func (o *compareOptions) resolve(cmd *cobra.Command) (err error) {
 	return errors.Join(err, o.limitFlags.check(cmd))
 }
 
-// sides resolves the two arguments.
 func (o *compareOptions) sides(cmd *cobra.Command, env *cluster.Env, args []string) error {
 	if args[0] == exportSide && args[1] == exportSide {
 		return fail.Usage(errors.New("both sides are the export of the job file: name a table, a snapshot or a directory of HFiles for one of them"))
@@ -177,7 +175,6 @@ func (o *compareOptions) sides(cmd *cobra.Command, env *cluster.Env, args []stri
 	return nil
 }
 
-// chosen returns the selection of cells to compare.
 func (o *compareOptions) chosen(cmd *cobra.Command) (c choice.Choice, err error) {
 	asked, k := o.choice(), choice.Keys{Name: setting.Key}
 	if given := settings.JobSpec(cmd); asked.ByKey() && given.Key != "" {
@@ -246,7 +243,6 @@ func splitsOf(ctx context.Context, s compare.Side) (points [][]byte, err error) 
 	return points, nil
 }
 
-// printComparison prints the result of a comparison.
 func printComparison(w io.Writer, r *result.Comparison) {
 	for i, s := range []result.ComparedSide{r.A, r.B} {
 		at := ""

@@ -44,7 +44,6 @@ type demo struct {
 	out     io.Writer
 }
 
-// demoJob is the job file of the sample.
 const demoJob = `# All orders of a customer are neighbours, spread over the regions by a salt.
 table: orders
 family: f

@@ -65,7 +65,6 @@ func (o *diffOptions) run(cmd *cobra.Command, g *globals) error {
 	})
 }
 
-// printDiff prints the changes that a load has made.
 func printDiff(out io.Writer, s *result.Survey) {
 	printSurvey(out, s)
 	for _, t := range s.Tables {

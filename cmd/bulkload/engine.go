@@ -27,7 +27,6 @@ type engineFlags struct {
 	onStop       string
 }
 
-// add registers the flags.
 func (e *engineFlags) add(f *pflag.FlagSet) {
 	e.addPlan(f)
 	settings.Bind(f, settings.To{"yarn-queue": &e.yarn.Queue, "hadoop": &e.yarn.Hadoop, "on-stop": &e.onStop})

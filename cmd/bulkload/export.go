@@ -138,7 +138,6 @@ func exportRef(name string) (tablesource.Ref, error) {
 	return tablesource.Ref{Table: table}, err
 }
 
-// plan returns the export that the flags and the job file specify.
 func (o *exportOptions) plan(cmd *cobra.Command) (*export.Plan, error) {
 	e := o.options
 	e.Choice, e.Workers = o.choice(), cmp.Or(e.Workers, runtime.GOMAXPROCS(0))
@@ -156,7 +155,6 @@ func (o *exportOptions) plan(cmd *cobra.Command) (*export.Plan, error) {
 	return export.Compile(e)
 }
 
-// printExport prints a summary of the export.
 func printExport(w io.Writer, m *export.Manifest, to string, took time.Duration) {
 	as := "from snapshot " + m.Snapshot + ","
 	if m.Snapshot == "" {

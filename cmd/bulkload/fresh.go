@@ -42,7 +42,6 @@ func (o *freshFlags) add(f *pflag.FlagSet) {
 // autoSplits selects split points that are computed from the export.
 const autoSplits = "auto"
 
-// splitKeys returns the split points that the flag gives for the new table.
 func (o *freshFlags) splitKeys(ctx context.Context) ([][]byte, error) {
 	if o.splits == "" || o.splits == autoSplits {
 		return nil, nil
@@ -98,7 +97,6 @@ func suggested(ctx context.Context, env *cluster.Env, s spec.Job, w build.WorkOp
 	return rowkey.Rows(e.Splits), nil
 }
 
-// drop drops an old table that a new one has replaced.
 func (o *runOptions) drop(cmd *cobra.Command, g *globals) error {
 	if o.into == "" {
 		return fail.Usage(settings.AboutFlags(errors.New("--drop-old needs --into: name the new table"), "drop-old", "into"))

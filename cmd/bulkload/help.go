@@ -73,7 +73,6 @@ func shortHelp(out io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(out, "\nAll flags, and more about %s: bulkload help %s. Exit codes: bulkload help exit-codes.\n", cmd.Name(), ending.CommandName(cmd))
 }
 
-// fullHelp prints the complete help of a command.
 func fullHelp(out io.Writer, cmd *cobra.Command) {
 	fmt.Fprintln(out, description(cmd))
 	usage(out, cmd)
@@ -97,12 +96,10 @@ func fullHelp(out io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(out, "\nAbout a command: bulkload COMMAND --help, or bulkload help COMMAND. Exit codes: bulkload help exit-codes.\n")
 }
 
-// description returns the description of a command.
 func description(cmd *cobra.Command) string {
 	return strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short))
 }
 
-// usage prints the usage line of a command, with examples.
 func usage(out io.Writer, cmd *cobra.Command) {
 	line := cmd.UseLine()
 	if cmd.HasAvailableSubCommands() {
@@ -114,7 +111,6 @@ func usage(out io.Writer, cmd *cobra.Command) {
 	}
 }
 
-// exitCodes prints the meanings of the exit codes.
 func exitCodes(out io.Writer) {
 	fmt.Fprintln(out, "Exit codes:")
 	for _, s := range ending.Exits() {

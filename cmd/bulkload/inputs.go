@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// needInputs returns an error if a job has no inputs.
 func needInputs(spec spec.Job) error {
 	if len(spec.Inputs) == 0 && spec.InputsFrom == "" {
 		return fail.Usage(errors.New("no input: name files, directories or globs with --input, or under inputs in the job file; or a list of them with --inputs-from"))

@@ -155,7 +155,6 @@ func (o *inspectOptions) inspected(cmd *cobra.Command, r *inspect.Report) error 
 	return nil
 }
 
-// printInspection prints a report as text.
 func printInspection(w io.Writer, r *inspect.Report, wrote string) {
 	for _, f := range r.Refused {
 		fmt.Fprintf(w, "refused: %s\n", f.Reason)

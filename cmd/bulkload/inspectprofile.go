@@ -26,7 +26,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// profileOptions are the flags of inspect --profile.
 type profileOptions struct {
 	profile bool
 	jobFile string
@@ -163,7 +162,6 @@ func (o *inspectOptions) expectations(r *profiling.Result) ([]byte, error) {
 	return slices.Concat(fmt.Appendf(nil, "# Guessed from a profile of %s, with margins: see that they are what you expect.\n", rest), section), err
 }
 
-// printProfile prints a profile as text.
 func printProfile(w io.Writer, p *profile.Profile) {
 	if p == nil {
 		return

@@ -117,7 +117,6 @@ func (o *keyOptions) load(cmd *cobra.Command) (spec.Job, error) {
 	return js.Resolve()
 }
 
-// keyWriter prints keys.
 type keyWriter struct {
 	globals *globals
 	out     *bufio.Writer

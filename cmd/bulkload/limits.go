@@ -27,7 +27,6 @@ type limitFlags struct {
 	window *progress.Window // nil: always
 }
 
-// add registers the flags.
 func (l *limitFlags) add(f *pflag.FlagSet) {
 	settings.Bind(f, settings.To{"upload-limit": &l.upload.Rate, "upload-streams": &l.upload.Streams, "only-between": &l.onlyBetween})
 }

@@ -206,7 +206,6 @@ func (o *planOptions) checkTables(s spec.Job) error {
 	return nil
 }
 
-// write writes the plan for shares.
 func (o *planOptions) write(ctx context.Context, env *cluster.Env, s spec.Job, w estimate.Options) error {
 	shapes, _, err := estimate.Shapes(ctx, env, s, w)
 	if err != nil {
@@ -223,7 +222,6 @@ func (o *planOptions) write(ctx context.Context, env *cluster.Env, s spec.Job, w
 	return nil
 }
 
-// splitsFlag reads the split points of the flag splits.
 func splitsFlag(ctx context.Context, list string) ([][]byte, error) {
 	points, err := readSplits(ctx, list)
 	if err != nil {

@@ -59,7 +59,6 @@ func printEstimate(w io.Writer, e *estimate.Estimate, width int) {
 	printWarnings(w, e.Warnings)
 }
 
-// printTables prints the totals of all tables, then each table.
 func printTables(w io.Writer, e *estimate.Estimate, width int) {
 	tables := e.All()
 	files, bytes, spill, write := 0, int64(0), int64(0), time.Duration(0)
@@ -98,7 +97,6 @@ func printTotals(w io.Writer, e *estimate.Estimate, files int, bytes, spill int6
 	}
 }
 
-// rowsText returns the numbers of rows and cells as text.
 func rowsText(e *estimate.Estimate) string {
 	about := "about "
 	if e.Exact {
@@ -249,7 +247,6 @@ func printWarnings(w io.Writer, warnings []preflight.Check) {
 // maxWays is the number of read methods, and of groups of different files, that a plan lists.
 const maxWays = 10
 
-// printReading prints how the inputs are read.
 func printReading(w io.Writer, r *progress.Reading) {
 	if r == nil {
 		return

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// profileFlags are the flags that name the files of a command's profiles.
 type profileFlags struct {
 	cpu, mem, trace string
 }

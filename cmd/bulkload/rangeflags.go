@@ -28,7 +28,6 @@ func (o *rangeFlags) add(f *pflag.FlagSet) {
 // byKey reports whether a flag bounds the original keys.
 func (o *rangeFlags) byKey() bool { return o.from+o.to+o.prefix != "" }
 
-// query returns the query that the flags specify.
 func (o *rangeFlags) query(cmd *cobra.Command) (query.Query, error) {
 	var q query.Query
 	var errs []error
@@ -75,7 +74,6 @@ func (o *choiceFlags) add(f *pflag.FlagSet) {
 		"since": &a.Since, "until": &a.Until, "only": &o.only})
 }
 
-// choice returns the selection that the flags specify.
 func (o *choiceFlags) choice() choice.Asked {
 	a := o.asked
 	if o.only != "" {

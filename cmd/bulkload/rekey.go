@@ -23,7 +23,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// rekeyOptions are the flags of rekey.
 type rekeyOptions struct {
 	workFlags
 	clusterFlags
@@ -99,7 +98,6 @@ yarn, one MapReduce job builds them.`,
 	return cmd
 }
 
-// resolve evaluates the flags.
 func (o *rekeyOptions) resolve(cmd *cobra.Command) (err error) {
 	for _, t := range []struct {
 		flag, name string

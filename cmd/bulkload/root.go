@@ -86,7 +86,6 @@ func flagError(cmd *cobra.Command, err error) error {
 	return fail.Usage(fmt.Errorf("%w: bulkload help %s lists the flags", err, ending.CommandName(cmd)))
 }
 
-// exactArgs requires the named arguments.
 func exactArgs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != len(names) {

@@ -18,7 +18,6 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// rowPrinter prints rows in one of the formats.
 type rowPrinter struct {
 	w      *bufio.Writer
 	format string

@@ -37,7 +37,6 @@ func object(members map[string]*schema) *schema {
 	return &schema{Type: "object", Properties: members, Additional: &closed}
 }
 
-// jobSchema returns the schema of a job file.
 func jobSchema(root *cobra.Command) *schema {
 	s := fieldsSchema(spec.SpecFields(), settingsSchema(root, true))
 	for _, r := range settings.Renames() {
@@ -50,7 +49,6 @@ func jobSchema(root *cobra.Command) *schema {
 	return s
 }
 
-// configSchema returns the schema of a configuration file.
 func configSchema(root *cobra.Command) *schema {
 	s := settingsSchema(root, false)
 	s.Draft, s.Title = schemaDraft, "bulkload configuration file"
@@ -119,7 +117,6 @@ func settingsSchema(root *cobra.Command, section bool) *schema {
 	return object(members)
 }
 
-// flagSchema returns the schema of a flag's values in a file.
 func flagSchema(f *pflag.Flag) *schema {
 	text, _, _ := strings.Cut(f.Usage, "\n")
 	if def := f.DefValue; def != "" && def != "false" && def != "0" && def != "[]" && def != "0s" {

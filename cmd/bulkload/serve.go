@@ -75,7 +75,6 @@ func (o *serveOptions) run(cmd *cobra.Command, g *globals) error {
 	})
 }
 
-// dialFor returns a function that connects to the cluster of an environment.
 func dialFor(env *cluster.Env) func(context.Context) (serve.Cluster, error) {
 	return func(ctx context.Context) (serve.Cluster, error) {
 		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)

@@ -19,7 +19,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// runShare builds one share.
 func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 	ctx := cmd.Context()
 	if err := o.checkShare(cmd); err != nil {

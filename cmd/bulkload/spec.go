@@ -42,7 +42,6 @@ func (s *specFlags) describedBy() string {
 	return s.jobFile
 }
 
-// load reads the job file, overridden by the flags.
 func (s *specFlags) load(cmd *cobra.Command) (spec.Job, error) {
 	given := settings.JobSpec(cmd)
 	if s.jobFile == "" && given.Key == "" && given.Table == "" {

@@ -108,7 +108,6 @@ func speakState(s *checkpoint.State) {
 	}
 }
 
-// printJobs prints one line for each job.
 func printJobs(out io.Writer, jobs []*checkpoint.State, now time.Time) {
 	if len(jobs) == 0 {
 		fmt.Fprintln(out, "no job has state here (--state names another directory)")
@@ -142,7 +141,6 @@ func hourText(t, now time.Time) string {
 	}
 }
 
-// liveLine returns the progress of a running job.
 func liveLine(s *checkpoint.State) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, attempt %d, %s", s.Job, s.State, s.Attempt, s.PhaseText())
@@ -172,7 +170,6 @@ func liveLine(s *checkpoint.State) string {
 	return b.String()
 }
 
-// printJob prints all details of one job.
 func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...))

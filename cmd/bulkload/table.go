@@ -49,7 +49,6 @@ and javasalt a region for each value that the byte of N salts can have.`,
 	}
 }
 
-// regionLine is the output for one region.
 type regionLine struct {
 	Region string `json:"region"`
 	Start  string `json:"start"`

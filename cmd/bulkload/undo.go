@@ -94,7 +94,6 @@ func (o *undoOptions) run(cmd *cobra.Command, g *globals) error {
 	})
 }
 
-// printUndo prints the result of an undo, or of a dry run.
 func printUndo(w io.Writer, r *result.Undo, err error) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...))

@@ -24,7 +24,6 @@ type work struct {
 	Platform string `json:"platform"`           // operating system/architecture
 }
 
-// thisBuild returns the description of the running program.
 func thisBuild() work {
 	info, _ := debug.ReadBuildInfo()
 	return buildOf(version, info)

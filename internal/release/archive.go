@@ -42,7 +42,6 @@ func Archive(dir string, files []File, at time.Time) ([]byte, error) {
 	return packed(data)
 }
 
-// An entry is a file or a directory of a tar file.
 type entry struct {
 	name string // of a directory with a slash at the end
 	mode int64
@@ -50,7 +49,6 @@ type entry struct {
 	data []byte
 }
 
-// tarOf returns a tar file with the entries, in their order.
 func tarOf(entries []entry, at time.Time, format tar.Format) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)

@@ -73,7 +73,6 @@ func (m *maker) image(arch string, program File) ([]byte, error) {
 	return tarOfDir(dir, m.Date)
 }
 
-// imageTar returns the file system of the image.
 func imageTar(program []byte, at time.Time) ([]byte, error) {
 	var certificates bytes.Buffer
 	for root := range bundle.Roots() {

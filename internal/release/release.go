@@ -23,7 +23,6 @@ type Options struct {
 	Date      time.Time // the time of all files; zero: the commit's time
 }
 
-// A maker makes one release.
 type maker struct {
 	Options
 	tmp     string
@@ -60,7 +59,6 @@ func Make(ctx context.Context, o Options) ([]string, error) {
 	return append(m.names, "SHA256SUMS"), os.WriteFile(filepath.Join(o.Out, "SHA256SUMS"), m.sums, 0o644)
 }
 
-// commitTime returns the time of the checkout's commit.
 func commitTime(ctx context.Context, root string) (time.Time, error) {
 	text, err := output(ctx, root, nil, "git", "log", "-1", "--format=%ct")
 	if err != nil {
@@ -129,7 +127,6 @@ func (m *maker) materials(ctx context.Context, program []byte) error {
 	return m.write("bulkload-"+m.Version+".spdx.json", bill)
 }
 
-// platform makes the files of one platform.
 func (m *maker) platform(platform string, program File) error {
 	goos, arch, _ := strings.Cut(platform, "/")
 	files := slices.Concat(m.common, m.legal, []File{program})
@@ -157,7 +154,6 @@ func (m *maker) platform(platform string, program File) error {
 	return m.write(dir+".oci.tar", image)
 }
 
-// write writes a file of the release.
 func (m *maker) write(name string, data []byte) error {
 	m.names, m.sums = append(m.names, name), fmt.Appendf(m.sums, "%x  %s\n", sha256.Sum256(data), name) // as sha256sum prints them
 	return os.WriteFile(filepath.Join(m.Out, name), data, 0o644)

@@ -152,7 +152,6 @@ func record(name string, files []File) File {
 	return File{Name: name, Data: b.Bytes()}
 }
 
-// zip returns a zip archive of the files, in their order.
 func (m *maker) zip(files []File) ([]byte, error) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)

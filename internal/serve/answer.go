@@ -59,7 +59,6 @@ func (s *answers) begin(c *caller) (*answer, error) {
 	return a, nil
 }
 
-// end releases an answer.
 func (s *answers) end(a *answer) {
 	a.memory.give(a.reserved)
 	a.reserved = 0

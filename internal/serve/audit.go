@@ -98,7 +98,6 @@ func (a *audit) write(l auditLine) {
 	}
 }
 
-// newRequestID returns 16 random hexadecimal digits.
 func newRequestID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // crypto/rand has no error

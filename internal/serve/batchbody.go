@@ -14,7 +14,6 @@ import (
 	"unicode/utf8"
 )
 
-// batch is a parsed request for several keys.
 type batch struct {
 	keys    [][]string // values of the query columns
 	columns []string   // nil: all
@@ -136,7 +135,6 @@ func (r *batchReader) object(fn func(name string) error) error {
 	return r.delim('}')
 }
 
-// array calls fn for each element.
 func (r *batchReader) array(fn func() error) error {
 	if err := r.delim('['); err != nil {
 		return err
@@ -149,7 +147,6 @@ func (r *batchReader) array(fn func() error) error {
 	return r.delim(']')
 }
 
-// text reads a string.
 func (r *batchReader) text() (string, error) {
 	t, err := r.token()
 	if err != nil {
@@ -193,7 +190,6 @@ func escaped(text []byte) (rune, int) {
 	return rune(n), 6
 }
 
-// key reads the values of a query key.
 func (r *batchReader) key(columns []string) ([]string, error) {
 	values, given := make([]string, len(columns)), 0
 	err := r.object(func(name string) (err error) {

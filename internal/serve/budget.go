@@ -15,7 +15,6 @@ type budget struct {
 	clients map[string]int64 // bytes in use
 }
 
-// newBudget returns a budget of the memory for answers.
 func newBudget(l Limits) *budget {
 	b := &budget{perClient: l.clientAnswers(), clients: map[string]int64{}}
 	b.free.Store(l.answers())

@@ -27,7 +27,6 @@ const (
 	maxClientsFile = 4 << 20
 )
 
-// clientEntry is the entry of a client in the clients file.
 type clientEntry struct {
 	Name         string              `yaml:"name"`
 	Tokens       []string            `yaml:"token_sha256"` // hexadecimal
@@ -40,7 +39,6 @@ type clientEntry struct {
 	InFlight     int                 `yaml:"in_flight"`
 }
 
-// client is a client with its rights.
 type client struct {
 	name     string
 	inFlight int              // concurrent requests, 0 for the default of the limits

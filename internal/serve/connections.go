@@ -80,7 +80,6 @@ func (c *connections) greedy() net.Conn {
 	return nil
 }
 
-// forget removes a connection from the lists.
 func (c *connections) forget(conn net.Conn) {
 	same := func(other net.Conn) bool { return other == conn }
 	c.idle, c.silent = slices.DeleteFunc(c.idle, same), slices.DeleteFunc(c.silent, same)

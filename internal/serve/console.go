@@ -235,7 +235,6 @@ func isBearer(r *http.Request) bool {
 	return strings.EqualFold(scheme, "Bearer")
 }
 
-// form reads the fields of an action.
 func (c *consolePages) form(w http.ResponseWriter, r *http.Request) (map[string]string, error) {
 	body, free, err := c.server.formBody(w, r)
 	if err != nil {

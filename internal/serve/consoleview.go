@@ -42,7 +42,6 @@ func momentOf(t time.Time) *moment {
 	return &moment{t.Local().Format("2006-01-02 15:04:05 MST"), t.UTC().Format(time.RFC3339)}
 }
 
-// listPage is the page of all jobs.
 type listPage struct {
 	consolePage
 	States []stateLink
@@ -51,14 +50,12 @@ type listPage struct {
 	Trends []console.Trend
 }
 
-// stateLink is a link to the jobs of a state.
 type stateLink struct {
 	Name, Address string
 	Count         int
 	Here          bool
 }
 
-// jobRow is the row of a job in the list.
 type jobRow struct {
 	Name, ID, Table, Command string
 	State, Mark, Class       string
@@ -154,7 +151,6 @@ func leftText(seconds float64) string {
 	return (time.Duration(seconds) * time.Second).String()
 }
 
-// jobPage is the page of one job.
 type jobPage struct {
 	consolePage
 	Row      jobRow
@@ -294,7 +290,6 @@ func factsOf(s *checkpoint.State) []pageField {
 	return facts
 }
 
-// planOf returns the plan of a job at its beginning.
 func planOf(s *checkpoint.State) []pageField {
 	var plan []pageField
 	add := func(name, text string) {

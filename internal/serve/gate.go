@@ -32,7 +32,6 @@ func newGate(l Limits) *gate {
 	return &gate{most: l.InFlight, perClient: l.PerClient, queue: l.Queue, wait: l.QueueWait, clients: map[string]int{}}
 }
 
-// load returns the numbers of active and of waiting requests.
 func (g *gate) load() (in, waiting int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -150,7 +150,6 @@ func (s *Server) ways() []string {
 	return ways
 }
 
-// howToAuthenticate describes the ways to authenticate.
 func howToAuthenticate(ways []string) string {
 	about := map[string]string{"token": "a token (Authorization: Bearer)", "certificate": "the certificate of a client", "kerberos": "a Kerberos ticket (Authorization: Negotiate)"}
 	how := []string{}
@@ -176,7 +175,6 @@ func parameter(name string, required bool, about string, schema object) object {
 	return object{"name": name, "in": "query", "required": required, "description": about, "schema": schema}
 }
 
-// operation describes a request and its response.
 func operation(id, summary string, parameters []any, schema object) object {
 	o := object{"operationId": id, "summary": summary, "responses": object{
 		"200": object{"description": "The answer, whole.", "content": object{jsonType: object{"schema": schema}}},

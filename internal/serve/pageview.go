@@ -15,7 +15,6 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// searchPage is the template data of the search page.
 type searchPage struct {
 	At      string // name of the page
 	Jobs    []string
@@ -40,7 +39,6 @@ type searchPage struct {
 	MaxRow  int
 }
 
-// pageIndex is the form of an index.
 type pageIndex struct {
 	Name   string
 	Fields []pageField
@@ -100,7 +98,6 @@ func (p *searchPage) Asking() []pageField {
 	return p.Fields
 }
 
-// times adds the durations of the request's parts.
 func (p *searchPage) times(n *noted, all time.Duration) {
 	for _, t := range []struct {
 		name string

@@ -37,7 +37,6 @@ func pairs(text string, known []string) (map[string]string, error) {
 	return given, nil
 }
 
-// limit parses the requested number of rows.
 func (l Limits) limit(given map[string]string) (int, error) {
 	text, ok := given["limit"]
 	if !ok {
@@ -50,7 +49,6 @@ func (l Limits) limit(given map[string]string) (int, error) {
 	return n, nil
 }
 
-// columnList parses names that are separated by commas.
 func columnList(given map[string]string) ([]string, error) {
 	text, ok := given["columns"]
 	if !ok {
@@ -62,7 +60,6 @@ func columnList(given map[string]string) ([]string, error) {
 	return strings.Split(text, ","), nil
 }
 
-// keyValues returns the values of the query columns.
 func keyValues(given map[string]string, columns []string) ([]string, error) {
 	values := make([]string, len(columns))
 	for i, c := range columns {

@@ -11,7 +11,6 @@ import (
 // depend on them.
 const problemPrefix = "urn:bulkload:problem:"
 
-// kind is a type of problem.
 type kind struct {
 	name   string
 	title  string
@@ -50,7 +49,6 @@ var (
 	timedOut        = kind{"deadline", "The answer was not ready in time", http.StatusGatewayTimeout, 1}
 )
 
-// kinds returns all of them.
 func kinds() []kind {
 	return []kind{badParameter, badColumn, badPage, badQuery, badBody, unauthenticated, forbidden, foreign, badHost, noJob, noState, noPath, badMethod, refused, tooLarge, answerTooLarge, badMedia,
 		tooManyRequests, internalError, overloaded, unavailable, stateAway, noTable, tableDisabled, tableChanged, tableUnfit, timedOut}
@@ -84,10 +82,8 @@ func (p *Problem) withParameter(parameter string) *Problem {
 	return p
 }
 
-// is reports whether a problem is of a kind.
 func (p *Problem) is(k kind) bool { return p.Type == problemPrefix+k.name }
 
-// write sends the problem.
 func (p *Problem) write(w http.ResponseWriter) {
 	b, err := json.Marshal(p)
 	if err != nil { // impossible for strings and a number

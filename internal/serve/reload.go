@@ -11,7 +11,6 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// loaded is the result of one load of all files.
 type loaded struct {
 	jobs   *resources
 	access *access            // nil: no authentication

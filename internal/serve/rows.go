@@ -57,7 +57,6 @@ func (s *Server) getRows(w http.ResponseWriter, r *http.Request, res *resource) 
 	return s.getPage(w, r, res, from, given, query.Query{Values: values})
 }
 
-// getScan responds with the rows of a range of the original key.
 func (s *Server) getScan(w http.ResponseWriter, r *http.Request, res *resource) error {
 	given, err := parameters(r, "from", "to", "prefix", "limit", "page", "columns")
 	if err != nil {
@@ -71,7 +70,6 @@ func (s *Server) getScan(w http.ResponseWriter, r *http.Request, res *resource) 
 	return s.getPage(w, r, res, res.table, given, q)
 }
 
-// rangeOf parses the bounds of a scan.
 func rangeOf(given map[string]string, q *query.Query) error {
 	for name, dst := range map[string]*[]string{"from": &q.From, "to": &q.To, "prefix": &q.Prefix} {
 		text, ok := given[name]

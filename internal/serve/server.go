@@ -110,10 +110,8 @@ func Open(o Options) (*Server, error) {
 	return s, nil
 }
 
-// resources returns all resources.
 func (s *Server) resources() *resources { return s.loaded.Load().jobs }
 
-// handler handles a request, or returns an error.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
 func (s *Server) routes() {

@@ -16,7 +16,6 @@ type TLSFiles struct {
 	ClientCA string
 }
 
-// load reads the files.
 func (f *TLSFiles) load() (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
 	if err != nil {
@@ -39,7 +38,6 @@ func (f *TLSFiles) load() (*tls.Config, error) {
 	return c, nil
 }
 
-// files returns the files to watch.
 func (f *TLSFiles) files() []string {
 	if f == nil {
 		return nil

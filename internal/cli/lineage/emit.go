@@ -57,7 +57,6 @@ type httpSink struct {
 
 func (e httpSink) String() string { return e.Target.String() }
 
-// Send posts a line.
 func (e httpSink) Send(ctx context.Context, line []byte, tries int) error {
 	client := deliver.Client()
 	defer client.CloseIdleConnections()

@@ -42,7 +42,6 @@ type job struct {
 	Facets    jobFacets `json:"facets"`
 }
 
-// dataset is an input or an output.
 type dataset struct {
 	Namespace    string        `json:"namespace"`
 	Name         string        `json:"name"`
@@ -57,7 +56,6 @@ type Facet struct {
 	Schema   string `json:"_schemaURL"`
 }
 
-// runFacets are the facets of a run.
 type runFacets struct {
 	Engine      *engineFacet  `json:"processing_engine,omitempty"`
 	NominalTime *nominalFacet `json:"nominalTime,omitempty"`
@@ -93,31 +91,26 @@ type rootFacet struct {
 	Job jobID `json:"job"`
 }
 
-// runID identifies a run.
 type runID struct {
 	ID string `json:"runId"`
 }
 
-// jobID identifies a job.
 type jobID struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 }
 
-// errorFacet is the error of a failed run.
 type errorFacet struct {
 	Facet
 	Message  string `json:"message"`
 	Language string `json:"programmingLanguage"`
 }
 
-// jobFacets are the facets of a job.
 type jobFacets struct {
 	Type          *typeFacet          `json:"jobType,omitempty"`
 	Documentation *documentationFacet `json:"documentation,omitempty"`
 }
 
-// typeFacet is the type of a job.
 type typeFacet struct {
 	Facet
 	Processing  string `json:"processingType"`
@@ -125,7 +118,6 @@ type typeFacet struct {
 	Type        string `json:"jobType"`
 }
 
-// documentationFacet is a job's description.
 type documentationFacet struct {
 	Facet
 	Description string `json:"description"`
@@ -136,13 +128,11 @@ type datasetFacets struct {
 	Schema *schemaFacet `json:"schema,omitempty"`
 }
 
-// schemaFacet lists the columns of a dataset.
 type schemaFacet struct {
 	Facet
 	Fields []field `json:"fields"`
 }
 
-// field is a column.
 type field struct {
 	Name string `json:"name"`
 }
@@ -171,7 +161,6 @@ type outputFacets struct {
 	Statistics *statisticsFacet `json:"outputStatistics,omitempty"`
 }
 
-// statisticsFacet has amounts of data.
 type statisticsFacet struct {
 	Facet
 	Rows  int64 `json:"rowCount"`
@@ -185,7 +174,6 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z
 // producer is the program's version. It forms the URI that identifies the producer in all facets.
 type producer string
 
-// URI returns the URI of the program.
 func (p producer) URI() string { return "urn:bulkload:" + url.PathEscape(string(p)) }
 
 // Facets that this program sends, with the versions of their definitions.

@@ -20,7 +20,6 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// report builds the document from all available data.
 func (w *Reporter) report(o ending.Outcome) *document {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -42,7 +41,6 @@ func (w *Reporter) report(o ending.Outcome) *document {
 	return r
 }
 
-// addInputs adds the files that were read.
 func (w *Reporter) addInputs(r *document) {
 	r.InputFiles, r.InputBytes = w.start.Files, w.start.Bytes
 	addReading(r, w.start.Reading)
@@ -55,7 +53,6 @@ func (w *Reporter) addInputs(r *document) {
 	}
 }
 
-// addReading adds the ways in which the inputs were read.
 func addReading(r *document, reading *progress.Reading) {
 	if reading == nil {
 		return
@@ -234,7 +231,6 @@ func (w *Reporter) addState(r *document, o ending.Outcome) {
 	}
 }
 
-// servers returns the numbers of regions and files of each server.
 func servers(taken []checkpoint.Taken) []server {
 	var list []server
 	for _, t := range taken {

@@ -94,7 +94,6 @@ func (w *Reporter) loop() {
 	}
 }
 
-// sample returns the current progress of the job.
 func (w *Reporter) sample() sample { return sampleOf(w.options.Tracker.Progress()) }
 
 func sampleOf(p progress.Progress) sample {

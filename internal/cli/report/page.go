@@ -27,7 +27,6 @@ func newPage(title string) pageHead {
 	return pageHead{title, template.CSS(style), base64.StdEncoding.EncodeToString(sum[:])}
 }
 
-// write executes a template and writes the page.
 func write(w io.Writer, text string, v any) error {
 	t, err := template.New("page").Funcs(functions).Parse(pageText)
 	if err == nil {

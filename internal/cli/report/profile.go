@@ -39,7 +39,6 @@ type profileView struct {
 	List []columnView
 }
 
-// columnView is the template data of a column.
 type columnView struct {
 	*profile.Column
 	N         int
@@ -62,10 +61,8 @@ type barsView struct {
 	label func(float64) string
 }
 
-// Label formats a bound of a bar.
 func (b *barsView) Label(x float64) string { return b.label(x) }
 
-// valueBar is a frequent value.
 type valueBar struct {
 	Text  string
 	Count int64

@@ -113,7 +113,6 @@ type server struct {
 	Files   int
 }
 
-// reject is a rejected record.
 type reject struct {
 	Place  string
 	Column string
@@ -124,7 +123,6 @@ type reject struct {
 //go:embed report.html.tmpl
 var reportText string
 
-// Write writes the report.
 func (r *document) Write(w io.Writer) error {
 	title := r.Status + ": bulkload " + r.Command
 	if r.Table != "" {
@@ -134,7 +132,6 @@ func (r *document) Write(w io.Writer) error {
 		Took: r.Ended.Sub(r.Began), Timeline: newTimeline(r), Charts: newCharts(r), Spread: newSpread(r.Regions)})
 }
 
-// view is the data of the template.
 type view struct {
 	*document
 	pageHead
@@ -163,21 +160,16 @@ func (v view) MoreInputs() int {
 	return v.InputFiles - len(v.Inputs)
 }
 
-// Warned returns the number of warnings.
 func (v view) Warned() int { return len(v.Warnings) + v.MoreWarned }
 
-// MoreRejects returns the number of rejected records that are not listed.
 func (v view) MoreRejects() int64 { return v.Rejected - int64(len(v.Rejects)) }
 
-// Given returns the settings that are set.
 func (v view) Given() []settings.Setting {
 	return slices.DeleteFunc(slices.Clone(v.Settings), func(s settings.Setting) bool { return s.Origin == "default" })
 }
 
-// Defaults returns the settings that have their default.
 func (v view) Defaults() []settings.Setting {
 	return slices.DeleteFunc(slices.Clone(v.Settings), func(s settings.Setting) bool { return s.Origin != "default" })
 }
 
-// CellTime returns the timestamp of the cells as a time.
 func (v view) CellTime() time.Time { return time.UnixMilli(v.Timestamp) }

@@ -23,7 +23,6 @@ type line struct {
 	Peak              string
 }
 
-// chartRow is a row of the chart's table.
 type chartRow struct {
 	At     string
 	Values []string
@@ -86,7 +85,6 @@ func newChart(r *document, id, title string, text func(float64) string, unit flo
 	return c, true
 }
 
-// rates returns the rates between successive samples.
 func (s series) rates(samples []sample) []float64 {
 	v := make([]float64, len(samples)-1)
 	for i := range v {

@@ -123,7 +123,6 @@ type logTail struct {
 	lines []string
 }
 
-// Write adds one line.
 func (t *logTail) Write(line []byte) (int, error) {
 	text := strings.ToValidUTF8(strings.TrimRight(string(line[:min(len(line), tailLine)]), "\n"), "")
 	t.mu.Lock()

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// logFlags are the flags of the log.
 type logFlags struct {
 	level  string
 	format string

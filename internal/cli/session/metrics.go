@@ -49,7 +49,6 @@ type listener struct {
 
 func (l *listener) lastMoved() time.Time { return time.Unix(0, l.moved.Load()) }
 
-// serve starts the server for the current run.
 func (t *telemetryFlags) serve(s *Session, l metrics.Labels) (*listener, error) {
 	if _, _, err := net.SplitHostPort(t.listen); err != nil {
 		return nil, fmt.Errorf("%q is not a host:port", t.listen)

@@ -176,7 +176,6 @@ func (p *Program) writeResult(w io.Writer, cmd *cobra.Command, err error, code i
 	return told
 }
 
-// lineOf returns an object as one line of JSON.
 func lineOf(o *ending.Object) ([]byte, error) {
 	b, err := json.Marshal(o)
 	return append(b, '\n'), err
@@ -230,7 +229,6 @@ func (p *Program) writeFailure(w io.Writer, cmd *cobra.Command, err error, code 
 	return p.release()
 }
 
-// fieldsOf returns the fields of a value that is an object in JSON.
 func fieldsOf(v any) (map[string]json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
 	b, err := json.Marshal(v)

@@ -85,7 +85,6 @@ func (w *stateWriter) Events() progress.Events {
 	}}
 }
 
-// begin starts the writing loop.
 func (w *stateWriter) begin() {
 	if w.stop == nil {
 		stop := make(chan struct{}) // the field may be nil again when the loop begins
@@ -187,7 +186,6 @@ func writeEnding(dir string, o *ending.Object) error {
 	return durable.Replace(filepath.Join(dir, checkpoint.EndingName), b)
 }
 
-// writeTasks writes all tasks of a job on YARN into its state directory.
 func writeTasks(dir string, y *result.YARN) error {
 	if y == nil {
 		return nil

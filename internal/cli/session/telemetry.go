@@ -37,7 +37,6 @@ func (t *telemetryFlags) add(f *pflag.FlagSet) {
 	})
 }
 
-// observe adds the observers that the flags select.
 func (t *telemetryFlags) observe(s *Session) error {
 	labels, err := metrics.ParseLabels(s.about.Table(), t.metricLabels)
 	if err != nil {

@@ -49,7 +49,6 @@ func parseDay(text string, zone *time.Location, now time.Time) (day, error) {
 	return day{}, fmt.Errorf("%q is not a date; write 2026-11-20, today, yesterday or 2026-11-20T00:00:00+00:00", text)
 }
 
-// String returns the day as 2006-01-02.
 func (d day) String() string { return d.T.Format(time.DateOnly) }
 
 // Whole returns the day with its time of day, if it has one.
@@ -261,10 +260,8 @@ func (s *Settled) fillSpec(cmd *cobra.Command, env map[string]string) error {
 	return errors.Join(errs...)
 }
 
-// ofInputs reports whether a flag selects the inputs.
 func ofInputs(flag string) bool { return flag == "input" || flag == "inputs-from" }
 
-// originOf returns the origin of a flag's value.
 func (s *Settled) originOf(flag string) string {
 	return cmp.Or(s.Origins[flag], "default")
 }

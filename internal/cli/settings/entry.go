@@ -98,7 +98,6 @@ func Bind(f *pflag.FlagSet, to To) {
 	}
 }
 
-// add registers a flag by the type of its variable.
 func add(f *pflag.FlagSet, e Entry, p any) {
 	switch p := p.(type) {
 	case *string:
@@ -120,7 +119,6 @@ func add(f *pflag.FlagSet, e Entry, p any) {
 	}
 }
 
-// check validates the value of a flag.
 func (e Entry) check(f *pflag.Flag) error {
 	v := f.Value.String()
 	least, most, bounded := strings.Cut(e.Range, "..")

@@ -32,7 +32,6 @@ func AddField(f *pflag.FlagSet, names ...string) {
 	}
 }
 
-// fieldOf returns the field of a job file that a flag sets.
 func fieldOf(f *pflag.Flag) (spec.SpecField, bool) {
 	if f == nil || f.Annotations[fieldFlag] == nil {
 		return spec.SpecField{}, false

@@ -74,7 +74,6 @@ func (s *Settled) JobSpec() spec.Spec {
 	return *s.spec
 }
 
-// readJob reads the job file, if the command has one.
 func (s *Settled) readJob(cmd *cobra.Command, env map[string]string, known []string) error {
 	f := cmd.Flags().Lookup("job")
 	if !IsJobFile(f) {

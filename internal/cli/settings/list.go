@@ -59,7 +59,6 @@ func List(cmd *cobra.Command) []Setting {
 	return append(fields, flags...)
 }
 
-// fields returns the settings that are fields of a job file.
 func (s *Settled) fields(cmd *cobra.Command, done map[string]bool) []Setting {
 	var list []Setting
 	js := s.JobSpec()
@@ -94,7 +93,6 @@ func (s *Settled) fields(cmd *cobra.Command, done map[string]bool) []Setting {
 	return list
 }
 
-// flagText returns a flag's value as one line.
 func flagText(f *pflag.Flag) string {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		return strings.Join(list.GetSlice(), ", ")

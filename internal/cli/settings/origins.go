@@ -91,7 +91,6 @@ func AboutFlags(err error, flags ...string) error { return flagError{err, flags}
 
 func (e flagError) Unwrap() error { return e.error }
 
-// Settings returns the settings that the flags set.
 func (e flagError) Settings() []setting.Name {
 	names := make([]setting.Name, len(e.flags))
 	for i, f := range e.flags {

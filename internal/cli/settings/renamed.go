@@ -24,7 +24,6 @@ func Renames() []Rename {
 	}
 }
 
-// value returns the current name of a value.
 func (r Rename) value(v string) string {
 	if now, ok := r.values[v]; ok {
 		return now
@@ -50,7 +49,6 @@ type oldName struct {
 	given  string
 }
 
-// Set sets the variable of the flag's current name.
 func (o *oldName) Set(v string) error {
 	o.given = v
 	return o.Value.Set(o.rename.value(v))
@@ -150,7 +148,6 @@ func (s *Settled) warn(r Rename, text string) {
 	}
 }
 
-// A renameWarning is a warning about an old name.
 type renameWarning struct{ old, text string }
 
 // NameNow returns the setting that a flag is the old name of.

@@ -217,7 +217,6 @@ func cause(err error) error {
 	return err
 }
 
-// environment returns the variables by name.
 func environment(environ []string) map[string]string {
 	env := map[string]string{}
 	for _, kv := range environ {

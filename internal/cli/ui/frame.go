@@ -163,7 +163,6 @@ func (f *frame) upload(write *progress.PhaseProgress) phaseRow {
 	return r
 }
 
-// job returns the row of the whole job.
 func (f *frame) job() string {
 	text := "job     "
 	elapsed := time.Duration(0)
@@ -223,7 +222,6 @@ func (f *frame) line(r phaseRow) string {
 	return f.paint(strings.TrimRight(cutText(b.String(), f.width), " "), r.current, "36")
 }
 
-// barText draws a fraction as a bar of the given width.
 func barText(fraction float64, width int) string {
 	if fraction < 0 {
 		return strings.Repeat(" ", width)
@@ -237,7 +235,6 @@ func barText(fraction float64, width int) string {
 	return "[" + text + strings.Repeat(" ", inside-full) + "]"
 }
 
-// paint colours a text if the condition holds.
 func (f *frame) paint(text string, when bool, colour string) string {
 	if !f.colours || !when || text == "" {
 		return text

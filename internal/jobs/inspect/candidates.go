@@ -19,7 +19,6 @@ const (
 // headSize is the number of bytes at the beginning of a sample in which candidates are found, and on which they are tried first.
 const headSize = 64 << 10
 
-// separators returns the possible column separators of a sample.
 func (j *judge) separators(given string) []string {
 	switch {
 	case given != "":
@@ -84,7 +83,6 @@ func inSeparator(c rune) bool {
 		!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z')
 }
 
-// recordEnds returns the possible ends of records.
 func (j *judge) recordEnds(given string) []string {
 	switch given {
 	case "":
@@ -122,7 +120,6 @@ func (j *judge) recordEnds(given string) []string {
 	return append(ends, long...)
 }
 
-// quotes returns the bytes that may quote values.
 func (j *judge) quotes(given string) []byte {
 	if given != "" {
 		return []byte(given)

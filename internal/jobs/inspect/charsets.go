@@ -50,7 +50,6 @@ func detect(texts []text, given string) (charsets, error) {
 	return found, nil
 }
 
-// textCharsets determines the character set of one text.
 func textCharsets(data []byte, whole bool) charsets {
 	guesses := charset.Detect(data[:min(len(data), 1<<20)], whole && len(data) <= 1<<20)
 	if len(guesses) == 0 {

@@ -179,7 +179,6 @@ func (c *cutter) value(text []byte, f field) []byte {
 	return c.buf
 }
 
-// recordAt is a record of a reading.
 type recordAt struct {
 	cutter *cutter
 	data   []byte

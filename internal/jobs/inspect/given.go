@@ -63,7 +63,6 @@ func (g *Given) cuts(d *dialect.Dialect) bool {
 	return !(s.Quotes == "lenient" && !d.Lenient || s.Quotes == "strict" && d.Lenient) && (s.EscapeMap == "" || string(d.Map) == s.EscapeMap)
 }
 
-// nulls returns the configured texts for NULL.
 func (g *Given) nulls() []string {
 	if n := g.spec.NullValue; len(n) != 1 || n[0] != "none" {
 		return slices.Clone([]string(n))

@@ -26,7 +26,6 @@ const maxPreamble = 20
 // footer matches the line that psql writes after the rows.
 var footer = regexp.MustCompile(`\n\([0-9]+ rows?\)\n*$`)
 
-// judge determines the format of the texts.
 func (j *judge) judge(g *Given) *verdict {
 	j.skip, j.end = g.spec.SkipLines, g.spec.SkipEnd
 	excel := j.excelLine(g)
@@ -95,7 +94,6 @@ func (s *scan) headed() bool {
 	return s.w.header && slices.Equal(s.headers(), []dialect.Header{dialect.HeaderYes}) && slices.ContainsFunc(s.columns(dialect.HeaderYes), func(c stat) bool { return c.typ.class() != 0 && c.typed >= enoughSigns })
 }
 
-// headed reports whether there is a reading with a header.
 func (v *verdict) headed() bool {
 	return slices.ContainsFunc(append(slices.Clone(v.others), v.read), func(r *reading) bool { return r != nil && r.dialect.Header != dialect.HeaderNo })
 }

@@ -105,7 +105,6 @@ func (r *Report) lookText(ctx context.Context, heads []*source.Head, chosen []in
 	return nil
 }
 
-// verdict adds the result to the report.
 func (r *Report) verdict(j *judge, v *verdict, charset string) {
 	switch {
 	case v.read != nil:
@@ -180,7 +179,6 @@ func (r *reading) rows() int {
 	return n
 }
 
-// differingSettings returns the settings in which readings differ.
 func differingSettings(all []*reading) []string {
 	var fields []string
 	a := &all[0].dialect
@@ -253,7 +251,6 @@ func (j *judge) checkText(d *dialect.Dialect, r *reading, i int, next func() (*r
 	return nil
 }
 
-// profileText describes the columns.
 func (r *Report) profileText(j *judge, files []int, g *Given, o *Options) {
 	h := r.reading.dialect.Header
 	var names []string

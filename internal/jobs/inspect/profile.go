@@ -106,7 +106,6 @@ func (p *profile) token(text string, quoted, null bool) {
 	}
 }
 
-// addProfile adds a profile to the report.
 func (r *Report) addProfile(p *profile) {
 	r.Sample.Rows = p.rows
 	for k, n := range p.tokens {

@@ -200,7 +200,6 @@ func (r *Report) look(ctx context.Context, heads []*source.Head, o *Options, g *
 	return r.lookTyped(ctx, good, chosen, share, resolve, so, o)
 }
 
-// traits returns the traits of the files' format.
 func (r *Report) traits() source.Traits { return source.Format(r.Format).Traits() }
 
 // spread selects evenly distributed files so that each has a useful share of the sample.

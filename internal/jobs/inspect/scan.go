@@ -36,7 +36,6 @@ func tokenOf(raw []byte, more []string) int {
 	return -1
 }
 
-// stat has statistics of the values of one column.
 type stat struct {
 	typ            Type
 	typed          int // values that are not tokens
@@ -68,7 +67,6 @@ func (s *stat) add(v []byte, f field, token int) {
 	}
 }
 
-// merge adds another file's statistics of the column.
 func (s *stat) merge(o *stat) {
 	s.typ, s.typed, s.quoted, s.plain, s.again = join(s.typ, o.typ), s.typed+o.typed, s.quoted+o.quoted, s.plain+o.plain, s.again || o.again
 	for _, m := range []struct {

@@ -38,7 +38,6 @@ type writer struct {
 	noNull bool   // it has no NULL, unless free is set
 }
 
-// writers returns the known writers.
 func writers() []*writer {
 	return []*writer{
 		{what: "CSV with doubled quotes", preset: dialect.PostgresCSV, quoted: true, doubled: true, noCR: true, header: true, free: true, lines: true},

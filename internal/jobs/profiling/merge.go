@@ -52,7 +52,6 @@ func (m *merger) tally(ctx context.Context, part int) (*profile.Tally, error) {
 	return profile.New(m.columns), nil
 }
 
-// add adds the tally of a part.
 func (m *merger) add(part int, t *profile.Tally) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -67,7 +66,6 @@ func (m *merger) add(part int, t *profile.Tally) {
 	m.changed.Broadcast()
 }
 
-// columnCounter counts values for a profile.
 type columnCounter struct {
 	*merger
 	columns int

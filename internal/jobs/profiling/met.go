@@ -40,7 +40,6 @@ func (r *reading) fulfilled(ctx context.Context, list []expectation.Asked) ([]ex
 	return slices.DeleteFunc(list, func(a expectation.Asked) bool { return !a.Expects() }), nil
 }
 
-// expectedCounter counts records for expectations.
 type expectedCounter struct {
 	of    *expectation.Counter
 	total *expectation.Tally

@@ -97,7 +97,6 @@ func chosen(n int, share float64) (list []int) {
 	return list
 }
 
-// reading reads the chosen parts of an input.
 type reading struct {
 	in       *build.Input
 	job      spec.Job
@@ -161,7 +160,6 @@ func (r *reading) run(ctx context.Context, again bool, newCounter func() counter
 	return build.Recheck(ctx, r.in.Source)
 }
 
-// filter returns the job's filter.
 func (r *reading) filter() (_ *cells.Filter, err error) {
 	f := r.job.RowFilter()
 	if f == nil {
@@ -179,7 +177,6 @@ func (r *reading) filter() (_ *cells.Filter, err error) {
 	return p.NewFilter()
 }
 
-// rows appends the rows of a batch that the filter keeps.
 func (r *reading) rows(rows []int, b *source.Batch, f *cells.Filter, again bool) ([]int, error) {
 	r.options.Budget.Count(int64(b.Rows))
 	for row := range b.Rows {

@@ -210,7 +210,6 @@ func (c *counting) newWorker() (*countWorker, error) {
 	return w, err
 }
 
-// place counts the i-th place.
 func (w *countWorker) place(ctx context.Context, i int) error {
 	p := w.places[i]
 	w.total = w.tally(i)

@@ -111,7 +111,6 @@ func (s *scaled) count(t *tally) {
 	s.Foresee()
 }
 
-// store stores the counts in an estimate.
 func (e *Estimate) store(plan *cells.Plan, t *tally) {
 	e.Exact, e.CountedRows, e.CountPlaces, e.BadRecords = t.whole, t.seen, t.places, t.bad
 	e.Rows = int64(math.Round(t.rows))
@@ -132,7 +131,6 @@ func (e *Estimate) store(plan *cells.Plan, t *tally) {
 	}
 }
 
-// indexes returns the positions of names in all.
 func indexes(all, names []string) []int {
 	at := make([]int, 0, len(names))
 	for _, name := range names {

@@ -89,7 +89,6 @@ func checkCoprocessors(t *loader.Table, loaded []string) Check {
 	return good(name, "%s: put hooks do not run, bulk load hooks do%s", strings.Join(own, ", "), seen)
 }
 
-// replicated reports whether a family's cells are replicated to peers.
 func replicated(cf loader.Family) bool {
 	scope := cf.Attributes["REPLICATION_SCOPE"]
 	return scope != "" && scope != "0"

@@ -190,7 +190,6 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o Options) (*Report,
 	return r, nil
 }
 
-// add appends a check and counts it.
 func (r *Report) add(c Check) {
 	r.Checks = append(r.Checks, c)
 	switch c.Severity {
@@ -267,7 +266,6 @@ type checkFacts struct {
 	security   securityFacts
 }
 
-// checks returns the checks for all facts.
 func (f *checkFacts) checks(ctx context.Context) []Check {
 	if f.dialErr != nil {
 		return append([]Check{checkDial(f.dialErr)}, f.withoutTable(ctx)...)
@@ -315,7 +313,6 @@ func (f *checkFacts) withoutTable(ctx context.Context) []Check {
 	})
 }
 
-// present removes empty checks.
 func present(all []Check) []Check {
 	return slices.DeleteFunc(all, func(c Check) bool { return c.Name == "" })
 }

@@ -190,7 +190,6 @@ func checkNames(unknown []string, servers int) Check {
 		setting.Count(len(unknown), "region server"), servers, strings.Join(unknown[:min(len(unknown), 3)], ", "))
 }
 
-// checkMissing reports a table that could not be described.
 func checkMissing(table loader.TableName, err error) Check {
 	if errors.Is(err, loader.ErrTableNotFound) {
 		return bad("table", fmt.Sprintf("bulkload table create %s makes it", table), "table %s does not exist", table)

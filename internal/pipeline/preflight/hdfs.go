@@ -142,7 +142,6 @@ func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS, user, called s
 	}
 }
 
-// checkProbe reports whether a job can work in the staging directory.
 func checkProbe(s stagingFacts, user string) Check {
 	const name = "staging"
 	hint := setting.Textf("as an administrator: hdfs dfs -mkdir %s; hdfs dfs -chown %s %s; or name a directory that %s may write with %s", s.location.Path, user, s.location.Path, user, setting.Staging)

@@ -38,7 +38,6 @@ type inputFacts struct {
 	allowEmpty bool // the inputs may be empty
 }
 
-// maxOpened is the number of files that are opened.
 const maxOpened = 8
 
 // askInputs lists the inputs as a job does, and opens some of the files. A job checks their contents when it opens them.
@@ -146,7 +145,6 @@ func checkInputs(in inputFacts) Check {
 	return good(name, "%s, %s", setting.Count(in.files, "file"), spec.Size(in.bytes).Rounded())
 }
 
-// machineFacts holds this machine's resources.
 type machineFacts struct {
 	dir      string // for sorted runs
 	free     int64  // bytes available there to an ordinary user

@@ -18,7 +18,6 @@ type phoenixFacts struct {
 	err     error    // why this is unknown
 }
 
-// ofPhoenix reports whether a coprocessor belongs to Phoenix.
 func ofPhoenix(class string) bool { return strings.HasPrefix(class, "org.apache.phoenix.") }
 
 // Phoenix reports the effect of a bulk load on the indexes of a table, if it is
@@ -66,7 +65,6 @@ func catalogPrefix(t loader.TableName) []byte {
 // linkToIndex is the LINK_TYPE of an index (PTable.LinkType.INDEX_TABLE, 5.2).
 const linkToIndex = 1
 
-// maxLinks is the maximum number of links to read.
 const maxLinks = 1000
 
 func linksOf(ctx context.Context, c *loader.Cluster, catalog, t loader.TableName) (indexes []string, err error) {

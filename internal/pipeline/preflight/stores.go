@@ -70,7 +70,6 @@ func checkStoreFiles(t *loader.Table, cf loader.Family, site func(string) string
 		"%s of %d have %d store files or more in a store (%s has %d): with %d (%s) writes of others wait", setting.Count(full, "region"), len(regions), limit-1, worst, most, limit, key)
 }
 
-// stores returns the checks of a family's store settings.
 func (f *checkFacts) stores(cf loader.Family) []Check {
 	site := f.env.Conf.Value
 	return []Check{checkEngine(f.table, cf, site, f.spec.CellTimestamp != nil || f.spec.Timestamp != 0), checkStorage(f.table, cf, site),

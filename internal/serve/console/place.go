@@ -103,7 +103,6 @@ func (p *Place) Look(ctx context.Context) View {
 	return v
 }
 
-// read reads the place once.
 func (p *Place) read(done chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.Background(), giveUp)
 	defer cancel()

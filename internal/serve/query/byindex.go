@@ -206,7 +206,6 @@ func (x *Index) newRows(q Query) (*reading, error) {
 	return r, r.setColumns(x.data.job, q, others)
 }
 
-// entries are entries of an index, in order.
 type entries struct {
 	*Index
 	read    *reading // of their rows
@@ -223,7 +222,6 @@ type entries struct {
 	made   []byte
 }
 
-// add adds an entry.
 func (e *entries) add(r loader.Row) error {
 	for _, c := range r.Cells {
 		if string(c.Qualifier) == spec.RowCell && string(c.Family) == e.index.job.Family {

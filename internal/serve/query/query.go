@@ -233,7 +233,6 @@ func (r *reading) dropped(c loader.Cell) bool {
 	})
 }
 
-// columnsOf returns cells as columns of a scan.
 func columnsOf(cells []spec.CellName) []loader.Column {
 	columns := make([]loader.Column, len(cells))
 	for i, c := range cells {

@@ -21,7 +21,6 @@ const cellOverhead = 3*24 + 8
 // rowOverhead is the memory of a row besides its cells and its key's bytes.
 const rowOverhead = 48
 
-// rowSize returns the memory that a row takes.
 func rowSize(r loader.Row) int64 {
 	size := len(r.Key) + rowOverhead
 	for i := range r.Cells {

@@ -90,7 +90,6 @@ func (f *fetchers) inTurn(ctx context.Context, start, stop []byte, ask int64, ke
 	return f.fetch(ctx, start, stop, ask, keep)
 }
 
-// take returns an empty batch.
 func (f *fetchers) take() *rowBatch {
 	if f.lent != nil {
 		if b, ok := f.lent.Get().(*rowBatch); ok {

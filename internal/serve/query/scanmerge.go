@@ -11,7 +11,6 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// mergeOptions configure a merge.
 type mergeOptions struct {
 	limit   int64 // rows, 0 for all
 	memory  int64 // bytes of rows held for all sources together; each source holds at least one row
