@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/keyrange"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
@@ -28,11 +27,7 @@ type Where struct {
 
 // Explain returns the location of the rows of a query key; values are the values of [Columns].
 func (t *Table) Explain(ctx context.Context, values []string) (*Where, error) {
-	regions, err := t.cluster.KnownRegions(ctx, t.name)
-	if err != nil {
-		return nil, cluster.Failure(err)
-	}
-	n, err := t.modulus(regions)
+	regions, n, err := t.split(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -42,11 +42,7 @@ func (t *Table) CheckSalts(ctx context.Context) error {
 	if t.key == nil || !keygen.NeedsRegions(t.key) {
 		return nil
 	}
-	regions, err := t.cluster.KnownRegions(ctx, t.name)
-	if err != nil {
-		return cluster.Failure(err)
-	}
-	n, err := t.modulus(regions)
+	regions, n, err := t.split(ctx)
 	if err != nil {
 		return err
 	}
@@ -98,16 +94,12 @@ func (t *Table) checkRange(ctx context.Context, q Query) error {
 	if t.key == nil || q.Raw || q.Values != nil || q.Page != "" {
 		return nil
 	}
-	regions, err := t.cluster.KnownRegions(ctx, t.name)
+	regions, n, err := t.split(ctx)
 	if err != nil {
-		return cluster.Failure(err)
+		return err
 	}
 	if _, err := t.newReading(q.withDefaults(), regions); err != nil {
 		return err // an error of the query, independent of the table
-	}
-	n, err := t.modulus(regions)
-	if err != nil {
-		return err
 	}
 	salts, err := keyrange.Split(t.key).Salts(n)
 	if err != nil || salts == nil {

@@ -91,11 +91,18 @@ func (t *Table) modulus(regions []loader.Region) (int, error) {
 // Modulus returns the number of values of the salt, 1 for a key without a salt. It reads the regions if they are not
 // known.
 func (t *Table) Modulus(ctx context.Context) (int, error) {
+	_, n, err := t.split(ctx)
+	return n, err
+}
+
+// split returns the table's regions, which are read if they are not known, and the salt modulus.
+func (t *Table) split(ctx context.Context) ([]loader.Region, int, error) {
 	regions, err := t.cluster.KnownRegions(ctx, t.name)
 	if err != nil {
-		return 0, cluster.Failure(err)
+		return nil, 0, cluster.Failure(err)
 	}
-	return t.modulus(regions)
+	n, err := t.modulus(regions)
+	return regions, n, err
 }
 
 // Ranges returns [keyrange.Key.Ranged] of the table's key; without a key there are none.
@@ -154,7 +161,7 @@ func (t *Table) read(ctx context.Context, q Query, start time.Time, fn func(load
 	m := newMerge(t.cluster, r.req, r.keys, o)
 	err = m.run(ctx, func(row loader.Row) error {
 		if len(r.drop) > 0 {
-			row.Cells = slices.DeleteFunc(row.Cells, func(c loader.Cell) bool { return r.dropped(c) })
+			row.Cells = slices.DeleteFunc(row.Cells, r.dropped)
 		}
 		if !q.Stored {
 			revert(t.reverters, row)
