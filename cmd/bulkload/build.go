@@ -79,9 +79,6 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := o.limitFlags.check(cmd); err != nil {
-		return err
-	}
 	if err := needInputs(js); err != nil {
 		return err
 	}
@@ -119,7 +116,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 			return err
 		}
 	}
-	defer o.hold(ctx, env, &work)()
+	defer o.hold(cmd, env, &work)()
 	m, err := build.Directories(ctx, env, js, shapes, o.out, work)
 	r := result.OfTables(js.Targets(), m)
 	if err := s.End(r, err); err != nil {

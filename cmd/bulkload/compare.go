@@ -117,7 +117,7 @@ func (o *compareOptions) run(cmd *cobra.Command, g *globals, args []string) (err
 		return err
 	}
 	o.options.WorkOptions = o.workOptions(session.LogEvents(env.Log))
-	defer o.hold(cmd.Context(), env, &o.options.WorkOptions)()
+	defer o.hold(cmd, env, &o.options.WorkOptions)()
 	r, err := compare.Run(cmd.Context(), o.request, o.options)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (o *compareOptions) resolve(cmd *cobra.Command) (err error) {
 	if cmd.Flags().Changed("limit") && o.options.Differences == "" {
 		err = settings.AboutFlags(errors.New("--limit needs --differences: it is the number of rows in that file"), "limit", "differences")
 	}
-	return errors.Join(err, o.limitFlags.check(cmd))
+	return err
 }
 
 func (o *compareOptions) sides(cmd *cobra.Command, env *cluster.Env, args []string) error {

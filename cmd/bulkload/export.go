@@ -82,7 +82,7 @@ that are already written. SIGUSR1 pauses it between two regions, SIGUSR2 resumes
 	settings.AddField(f, "family", "read_by")
 	o.choiceFlags.add(f)
 	o.options.Memory = spec.DefaultMemory
-	settings.Bind(f, settings.To{"workers": &o.options.Workers, "memory": &o.options.Memory, "only-between": &o.onlyBetween, "versions": &o.asked.Versions})
+	settings.Bind(f, settings.To{"workers": &o.options.Workers, "memory": &o.options.Memory, "only-between": new(string), "versions": &o.asked.Versions})
 	addOwnState(f, &o.state)
 	return cmd
 }
@@ -99,9 +99,6 @@ func (o *exportOptions) run(cmd *cobra.Command, g *globals, table string) error 
 	if err := tablesource.CheckReadBy([]string{ref.String()}, readBy); err != nil {
 		return err
 	}
-	if err := o.limitFlags.check(cmd); err != nil {
-		return err
-	}
 	plan, err := o.plan(cmd)
 	if err != nil {
 		return err
@@ -116,7 +113,7 @@ func (o *exportOptions) run(cmd *cobra.Command, g *globals, table string) error 
 		return err
 	}
 	work := build.WorkOptions{Events: session.LogEvents(env.Log)}
-	defer o.hold(cmd.Context(), env, &work)()
+	defer o.hold(cmd, env, &work)()
 	m, err := export.Do(cmd.Context(), env, export.Request{From: ref, ReadBy: readBy, To: o.to, Plan: plan},
 		export.JobOptions{State: o.state, Gate: work.Gate, Events: work.Events})
 	if err != nil {

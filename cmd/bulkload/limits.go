@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/hbase/cluster"
-	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/upload"
@@ -20,36 +18,22 @@ import (
 
 // limitFlags are the flags that limit a job's load on a serving cluster, and the time of day.
 type limitFlags struct {
-	upload      upload.Options
-	calls       int // loading calls at a time; only commands that load have the flag
-	onlyBetween string
-
-	window *progress.Window // nil: always
+	upload upload.Options
+	calls  int // loading calls at a time; only commands that load have the flag
 }
 
 func (l *limitFlags) add(f *pflag.FlagSet) {
-	settings.Bind(f, settings.To{"upload-limit": &l.upload.Rate, "upload-streams": &l.upload.Streams, "only-between": &l.onlyBetween})
-}
-
-// check also parses the window, so that errors are reported before any work.
-func (l *limitFlags) check(cmd *cobra.Command) (err error) {
-	if l.onlyBetween == "" {
-		return nil
-	}
-	if l.window, err = progress.ParseWindow(l.onlyBetween, settings.Of(cmd).Zone); err != nil {
-		return fail.Usage(settings.AboutFlags(fmt.Errorf("--only-between: %w", err), "only-between"))
-	}
-	return nil
+	settings.Bind(f, settings.To{"upload-limit": &l.upload.Rate, "upload-streams": &l.upload.Streams, "only-between": new(string)})
 }
 
 // hold adds the limits to the options, and a gate at which the job waits outside of the window and between SIGUSR1
 // and SIGUSR2. stop ends the handling of those signals.
-func (l *limitFlags) hold(ctx context.Context, env *cluster.Env, w *build.WorkOptions) (stop func()) {
-	h := &progress.Hold{Window: l.window, Events: w.Events, Rest: env.Rest}
+func (l *limitFlags) hold(cmd *cobra.Command, env *cluster.Env, w *build.WorkOptions) (stop func()) {
+	h := &progress.Hold{Window: settings.Of(cmd).Window, Events: w.Events, Rest: env.Rest}
 	// The signals stay caught: one that arrives while the command ends must not kill it.
 	c := make(chan os.Signal, 4)
 	signal.Notify(c, syscall.SIGUSR1, syscall.SIGUSR2)
-	ctx, stop = context.WithCancel(ctx)
+	ctx, stop := context.WithCancel(cmd.Context())
 	go func() {
 		for {
 			select {

@@ -53,9 +53,6 @@ other files.`,
 				return err
 			}
 			o.Stage, _ = loader.ParseStage(way) // the setting accepts only valid values
-			if err := limits.check(cmd); err != nil {
-				return err
-			}
 			points, err := fresh.splitKeys(cmd.Context())
 			if err != nil {
 				return err
@@ -74,7 +71,7 @@ other files.`,
 			}
 			asked := settings.JobSpec(cmd)
 			o.Events = s.Events()
-			defer limits.hold(cmd.Context(), env, &o.WorkOptions)()
+			defer limits.hold(cmd, env, &o.WorkOptions)()
 			o.Unreplicated, o.LoadConcurrency = replicate == "no", limits.calls
 			o.Replace, o.MaxDeletes, o.ReplaceRejected = asked.Replace, asked.MaxDeletes, asked.ReplaceRejected
 			o.Into, o.Splits = fresh.into, fresh.splitsOfFiles(env, args[0], points)

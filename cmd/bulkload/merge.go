@@ -64,9 +64,6 @@ func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return fail.Usage(settings.AboutFlags(fmt.Errorf("--share: %w", err), "share"))
 	}
-	if err := o.limitFlags.check(cmd); err != nil {
-		return err
-	}
 	env, err := o.open(g)
 	if err != nil {
 		return err
@@ -94,7 +91,7 @@ func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	work := o.workOptions(s.Events())
-	defer o.hold(ctx, env, &work)()
+	defer o.hold(cmd, env, &work)()
 	made, err := share.Merge(ctx, env, p, o.shares, o.out, of, work)
 	r := &result.Result{Schema: 1, Table: p.Job.Table}
 	if made != nil {

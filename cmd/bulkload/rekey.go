@@ -125,7 +125,7 @@ func (o *rekeyOptions) resolve(cmd *cobra.Command) (err error) {
 	case o.job.PlanTo != "":
 		err = o.goWith(cmd, ", and not with --out: a plan for shares has no estimates")
 	}
-	return errors.Join(err, o.planFlags.check(), o.limitFlags.check(cmd))
+	return errors.Join(err, o.planFlags.check())
 }
 
 func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
@@ -166,7 +166,7 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	o.job.WorkOptions, o.job.LoadConcurrency = o.workOptions(s.Events()), o.calls
-	defer o.hold(cmd.Context(), env, &o.job.WorkOptions)()
+	defer o.hold(cmd, env, &o.job.WorkOptions)()
 	r, err := rekey.Run(cmd.Context(), env, o.request, o.job)
 	if err := s.End(r, err); err != nil {
 		return err

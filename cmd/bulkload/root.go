@@ -20,10 +20,9 @@ import (
 // globals are the flags of every command.
 type globals struct {
 	session.Program
-	out      *ending.Output // standard output; nil: cobra's default
-	cores    int            // initial number of processors of the Go runtime; 0: it is left unchanged
-	profile  profileFlags
-	settings settings.Flags
+	out     *ending.Output // standard output; nil: cobra's default
+	cores   int            // initial number of processors of the Go runtime; 0: it is left unchanged
+	profile profileFlags
 }
 
 func newRootCmd(g *globals) *cobra.Command {
@@ -46,7 +45,7 @@ them and verifies what is visible.`,
 	f := root.PersistentFlags()
 	g.Program.Add(f)
 	g.profile.add(f)
-	g.settings.Add(f)
+	settings.AddFlags(f)
 	root.AddCommand(newRunCmd(g), newBuildCmd(g), newMergeCmd(g), newPlanCmd(g), newInspectCmd(g), newCheckCmd(g), newLoadCmd(g), newUndoCmd(g), newDiffCmd(g), newCleanCmd(g), newStatusCmd(g), newGetCmd(g), newRekeyCmd(g), newScanCmd(g), newExportCmd(g), newCompareCmd(g), newServeCmd(g), newConsoleCmd(g), newKeyCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g), newConfigCmd(g), newDemoCmd(g), newCompletionCmd(), newTaskCmd(g))
 	addHelp(root)
 	refuseUnknown(root)

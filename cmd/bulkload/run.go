@@ -101,9 +101,6 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	if err := o.limitFlags.check(cmd); err != nil {
-		return err
-	}
 	if err := needInputs(spec); err != nil {
 		return err
 	}
@@ -132,7 +129,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	o.job.WorkOptions = o.workOptions(s.Events())
-	defer o.hold(cmd.Context(), env, &o.job.WorkOptions)()
+	defer o.hold(cmd, env, &o.job.WorkOptions)()
 	o.job.LoadConcurrency, o.job.JobFile, o.job.Into, o.job.Splits = o.calls, o.describedBy(), o.into, o.splitsOf(env, spec, o.job.WorkOptions, points)
 	runJob := job.Run
 	if o.splitBy == "directory" {

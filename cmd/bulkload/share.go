@@ -50,7 +50,7 @@ func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 			return err
 		}
 	}
-	defer o.hold(ctx, env, &work)()
+	defer o.hold(cmd, env, &work)()
 	made, err := share.Build(ctx, env, p, of, o.out, work)
 	r := &result.Result{Schema: 1, Table: p.Job.Table}
 	if made != nil {
@@ -78,10 +78,7 @@ func (o *buildOptions) checkShare(cmd *cobra.Command) error {
 	if o.out == "" {
 		return fail.Usage(errors.New("no output directory: name that of all shares with --out"))
 	}
-	if err := planned(cmd); err != nil {
-		return err
-	}
-	return o.limitFlags.check(cmd)
+	return planned(cmd)
 }
 
 // planned refuses flags that only a command without a plan accepts.

@@ -19,6 +19,8 @@ import (
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/pipeline/build"
 	"bulkload/pkg/hdfsio"
+
+	"github.com/spf13/cobra"
 )
 
 // TestPauseSignalsAfterAStopAreIgnored checks that the signals of pausing do not kill a run that is stopping and
@@ -37,7 +39,9 @@ func TestPauseSignalsAfterAStopAreIgnored(t *testing.T) {
 	held, end := context.WithCancel(ctx)
 	defer end()
 	var w build.WorkOptions
-	stop := new(limitFlags).hold(held, &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}, &w)
+	cmd := &cobra.Command{}
+	cmd.SetContext(held)
+	stop := new(limitFlags).hold(cmd, &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}, &w)
 	stopOnSignal(cancel, &ui.Console{File: os.Stderr})
 	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 func testCommand(p *Program, run func(*cobra.Command)) *cobra.Command {
 	root := &cobra.Command{Use: "bulkload", PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return p.Prepare(cmd) }}
 	p.Add(root.PersistentFlags())
-	(&settings.Flags{}).Add(root.PersistentFlags())
+	settings.AddFlags(root.PersistentFlags())
 	cmd := &cobra.Command{Use: "run", Run: func(cmd *cobra.Command, _ []string) { run(cmd) }}
 	settings.AddFields(cmd.Flags(), spec.OfTable, spec.OfRecords)
 	settings.Bind(cmd.Flags(), settings.To{"restart": new(bool), "job-id": new(string)})

@@ -18,7 +18,7 @@ func flying(t *testing.T, pace *string) *cobra.Command {
 	t.Helper()
 	root, fly := &cobra.Command{Use: "bulkload"}, &cobra.Command{Use: "fly", Run: func(*cobra.Command, []string) {}}
 	root.AddCommand(fly)
-	new(Flags).Add(fly.Flags())
+	AddFlags(fly.Flags())
 	Bind(fly.Flags(), To{"pace": pace})
 	testcheck.Must(t, fly.ParseFlags(nil))
 	return fly

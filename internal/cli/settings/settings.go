@@ -12,21 +12,16 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// Flags are the flags that select the sources of settings, and the day of a command.
-type Flags struct {
-	config   string
-	date     string
-	timeZone string
-}
-
-func (s *Flags) Add(f *pflag.FlagSet) {
-	Bind(f, To{"config": &s.config, "date": &s.date, "time-zone": &s.timeZone})
+// AddFlags registers the flags that select the sources of settings, and the day of a command.
+func AddFlags(f *pflag.FlagSet) {
+	Bind(f, To{"config": new(string), "date": new(string), "time-zone": new(string)})
 }
 
 // Settled has the values and origins of one command's settings.
@@ -38,6 +33,7 @@ type Settled struct {
 	configFile string            // the file that was read; empty: none
 	Day        day
 	Zone       *time.Location    // time zone of the day
+	Window     *progress.Window  // the hours of the command's work; nil: all
 	variables  map[string]string // variables of old names that were set, by the current name
 	renamed    []renameWarning
 	Dated      bool // the inputs contain the day, or another value of a template
@@ -70,6 +66,11 @@ func Command(cmd *cobra.Command, log func() *slog.Logger) error {
 	cmd.SetContext(context.WithValue(cmd.Context(), settledKey{}, s))
 	if err := checkValues(cmd); err != nil {
 		return err
+	}
+	if text := ValueOf(cmd, "only-between"); text != "" {
+		if s.Window, err = progress.ParseWindow(text, s.Zone); err != nil {
+			return AboutFlags(fmt.Errorf("--only-between: %w", err), "only-between")
+		}
 	}
 	warnUnknown(log(), cmd.Root(), os.Environ())
 	for _, w := range s.renamed {

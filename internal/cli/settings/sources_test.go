@@ -35,7 +35,7 @@ func newLoaded(t *testing.T, args ...string) *loaded {
 	root := &cobra.Command{Use: "bulkload"}
 	root.AddCommand(l.Command)
 	f := l.Flags()
-	new(Flags).Add(f)
+	AddFlags(f)
 	AddField(f, "table", "family", "inputs", "inputs_from", "columns", "null_value", "bad_records", "salt_buckets", "filter")
 	Bind(f, To{"job": &l.job, "spill-dir": &l.spillDir, "load-mode": &l.loadMode, "workers": &l.workers, "keep-staging": &l.keep})
 	f.StringVar(&l.password, "push-password", "", "")
