@@ -130,10 +130,10 @@ func (a *answer) settle() {
 	}
 }
 
-// page reads a page of a query into the answer: "rows":[…],"next_page":….
+// page reads a page of a query into the answer: {"rows":[…],"next_page":…}.
 func (a *answer) page(ctx context.Context, from source, q query.Query, shape *rowjson.Shape, each func(i int, row loader.Row)) error {
 	before := len(a.b)
-	a.b = append(a.b, `"rows":[`...)
+	a.b = append(a.b, `{"rows":[`...)
 	st, err := a.read(ctx, from, q, rowjson.NewEncoder(shape), each)
 	if err != nil {
 		a.b = a.b[:before]
@@ -145,6 +145,7 @@ func (a *answer) page(ctx context.Context, from source, q query.Query, shape *ro
 	} else {
 		a.b = append(append(append(a.b, '"'), st.Next...), '"')
 	}
+	a.b = append(a.b, '}')
 	a.settle()
 	return nil
 }

@@ -106,14 +106,7 @@ func (p *batchReading) read(ctx context.Context, c *caller, i int) batchPart {
 }
 
 func (p *batchReading) page(ctx context.Context, a *answer, i int) error {
-	a.b = append(a.b, '{')
-	err := a.page(ctx, p.res.table, p.server.asked(p.res, query.Query{Values: p.batch.keys[i], Columns: p.batch.columns, Limit: int64(p.batch.limit)}), p.shape, nil)
-	if err != nil {
-		a.b = a.b[:len(a.b)-1]
-		return err
-	}
-	a.b = append(a.b, '}')
-	return nil
+	return a.page(ctx, p.res.table, p.server.asked(p.res, query.Query{Values: p.batch.keys[i], Columns: p.batch.columns, Limit: int64(p.batch.limit)}), p.shape, nil)
 }
 
 // join appends the rows of one key. If they do not fit, or if there was no memory to read them concurrently with

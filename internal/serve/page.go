@@ -167,13 +167,10 @@ func (p *pages) find(r *http.Request, res *resource, x *index, given map[string]
 			page.Where = wherePage(where)
 		}
 		a.most = min(a.most, pageBytes)
-		a.b = append(a.b, '{')
 		each := func(i int, row loader.Row) { keys = append(keys[:i], rowkey.String(row.Key)) }
-		if err := a.page(ctx, from, s.asked(res, q), res.shape, each); err != nil {
-			return err
-		}
-		a.b = append(a.b, "}\n"...)
-		return nil
+		err := a.page(ctx, from, s.asked(res, q), res.shape, each)
+		a.b = append(a.b, '\n')
+		return err
 	})
 	if err != nil {
 		return err

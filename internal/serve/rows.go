@@ -105,12 +105,9 @@ func (s *Server) getPage(w http.ResponseWriter, r *http.Request, res *resource, 
 	}
 	q.Limit = int64(limit)
 	return s.reading(w, r, res, jsonType, func(ctx context.Context, a *answer) error {
-		a.b = append(a.b, '{')
-		if err := a.page(ctx, from, s.asked(res, q), shape, nil); err != nil {
-			return err
-		}
-		a.b = append(a.b, "}\n"...)
-		return nil
+		err := a.page(ctx, from, s.asked(res, q), shape, nil)
+		a.b = append(a.b, '\n')
+		return err
 	})
 }
 
