@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
@@ -27,9 +28,10 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // done returns a run that loaded 990 rows.
 func done() Run {
 	return Run{
-		Began: noon.Add(-time.Minute), Ended: noon, Success: noon, Loads: true, Build: Build{"1.2.3", "abc", "go1.26"}, Input: progress.Amount{Files: 3, Bytes: 1 << 21}, Progress: progressNow(),
-		Result: &result.Result{Attempt: 2, Regions: 4, Verify: &result.Verification{Mode: "full"}, Manifest: &manifest.Manifest{
-			Records: 1000, Rejected: 7, Duplicates: 3, Digest: manifest.Digest{Rows: 990, Cells: 9900}, Bytes: 1 << 20, SpillBytes: 1 << 19, HFiles: 5}},
+		Success: noon, Loads: true, Build: Build{"1.2.3", "abc", "go1.26"}, Input: progress.Amount{Files: 3, Bytes: 1 << 21},
+		Outcome: ending.Outcome{Began: noon.Add(-time.Minute), Ended: noon, Progress: progressNow(),
+			Result: &result.Result{Attempt: 2, Regions: 4, Verify: &result.Verification{Mode: "full"}, Manifest: &manifest.Manifest{
+				Records: 1000, Rejected: 7, Duplicates: 3, Digest: manifest.Digest{Rows: 990, Cells: 9900}, Bytes: 1 << 20, SpillBytes: 1 << 19, HFiles: 5}}},
 	}
 }
 
@@ -146,7 +148,7 @@ func TestRunOverDirectories(t *testing.T) {
 func TestFile(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "check.prom")
-	failed := Run{Code: 6, Began: noon.Add(-time.Minute), Ended: noon.Add(time.Hour), Loads: true, Input: progress.Amount{Files: 3, Bytes: 1 << 21}, Progress: progressNow(), Build: Build{"1.2.3", "abc", "go1.26"}}
+	failed := Run{Outcome: ending.Outcome{Code: 6, Began: noon.Add(-time.Minute), Ended: noon.Add(time.Hour), Progress: progressNow()}, Loads: true, Input: progress.Amount{Files: 3, Bytes: 1 << 21}, Build: Build{"1.2.3", "abc", "go1.26"}}
 	built := done()
 	built.Loads, built.Result.Verify, built.Result.Regions = false, nil, 0
 	already := done()
@@ -198,7 +200,7 @@ func lint(t *testing.T, text string) {
 
 // TestFormerFile checks which success time a failed run keeps, and that a broken file does not prevent the new one.
 func TestFormerFile(t *testing.T) {
-	failed := Run{Code: 7, Began: noon, Ended: noon}
+	failed := Run{Outcome: ending.Outcome{Code: 7, Began: noon, Ended: noon}}
 	success := func(table, more string) string {
 		return fmt.Sprintf("# TYPE bulkload_last_success_timestamp_seconds gauge\nbulkload_last_success_timestamp_seconds{table=%q%s} 1e9\n", table, more)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bulkload/internal/cli/deliver"
+	"bulkload/internal/cli/ending"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -48,7 +49,7 @@ func TestPush(t *testing.T) {
 	if len(families) != len(lastRun)-further {
 		t.Errorf("%d metrics came, want %d", len(families), len(lastRun)-further)
 	}
-	failed := Run{Code: 7, Began: noon, Ended: noon}
+	failed := Run{Outcome: ending.Outcome{Code: 7, Began: noon, Ended: noon}}
 	clear(families)
 	if err := Push(t.Context(), to, 1, failed, labels(t)); err != nil {
 		t.Fatal(err)

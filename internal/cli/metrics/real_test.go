@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"bulkload/internal/cli/deliver"
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/test/testcheck"
 )
 
@@ -159,7 +160,7 @@ func TestPrometheus(t *testing.T) {
 	}
 	success := done()
 	success.Success, success.Ended = time.Now(), time.Now()
-	failed := Run{Code: 8, Began: time.Now(), Ended: time.Now(), Loads: true}
+	failed := Run{Outcome: ending.Outcome{Code: 8, Began: time.Now(), Ended: time.Now()}, Loads: true}
 	for _, r := range []Run{success, failed} {
 		if err := Push(t.Context(), to, 1, r, labels(t)); err != nil {
 			t.Fatal(err)

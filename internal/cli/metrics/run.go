@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
@@ -16,17 +17,13 @@ import (
 
 // Run provides the metrics of a run that has ended.
 type Run struct {
-	Code     int // exit code
-	Began    time.Time
-	Ended    time.Time
-	Result   *result.Result  // nil if nothing is known
-	Input    progress.Amount // files and bytes, in their stored size
-	Progress progress.Progress
-	Loads    bool      // the run is about a table, not only about files
-	Given    bool      // the run loads HFiles that there are: only a manifest says what is in them
-	Further  []string  // further tables and indexes of the job
-	Success  time.Time // time of the latest success; zero: not known, or none
-	Build    Build
+	ending.Outcome
+	Input   progress.Amount // files and bytes, in their stored size
+	Loads   bool            // the run is about a table, not only about files
+	Given   bool            // the run loads HFiles that there are: only a manifest says what is in them
+	Further []string        // further tables and indexes of the job
+	Success time.Time       // time of the latest success; zero: not known, or none
+	Build   Build
 }
 
 // Build identifies the program.

@@ -22,7 +22,7 @@ func (f atEnd) End(ctx context.Context, o ending.Outcome) error { return f(ctx, 
 // lastRun returns the metrics of the run. A job that was done before keeps the time of its earlier success: a cron job
 // that requests the same day night after night must not look healthy.
 func (s *Session) lastRun(input progress.Amount, o ending.Outcome) metrics.Run {
-	r := metrics.Run{Code: o.Code, Began: o.Began, Ended: o.Ended, Result: o.Result, Input: input, Progress: o.Progress, Loads: s.about.Command != "build", Given: s.about.Command == "load", Build: s.program.Build}
+	r := metrics.Run{Outcome: o, Input: input, Loads: s.about.Command != "build", Given: s.about.Command == "load", Build: s.program.Build}
 	for _, t := range s.about.Spec.Tables {
 		r.Further = append(r.Further, t.Table)
 	}
