@@ -44,7 +44,7 @@ func describeRun(log *slog.Logger, p producer, w Subject, name string, begin, en
 	if e.Run.Facets.Parent, err = parentRun(p, env); err != nil {
 		log.Warn("failed to record the parent run in OpenLineage events", "error", err)
 	}
-	e.Job = job{Namespace: cmp.Or(env("OPENLINEAGE_NAMESPACE"), "default"), Name: cmp.Or(name, lineageName(w))}
+	e.Job = job{jobID: jobID{Namespace: cmp.Or(env("OPENLINEAGE_NAMESPACE"), "default"), Name: cmp.Or(name, lineageName(w))}}
 	e.Job.Facets.Type = &typeFacet{Facet: p.Facet(typeDef), Processing: "BATCH", Integration: "BULKLOAD", Type: "JOB"}
 	e.Job.Facets.Documentation = &documentationFacet{Facet: p.Facet(documentationDef), Description: documentation(w)}
 	return e
@@ -60,7 +60,7 @@ func parentRun(p producer, env func(string) string) (*parentFacet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("OPENLINEAGE_PARENT_ID: %w", err)
 	}
-	f := &parentFacet{Facet: p.Facet(parentDef), Run: parent.Run, Job: parent.Job}
+	f := &parentFacet{Facet: p.Facet(parentDef), rootFacet: parent}
 	if id := env("OPENLINEAGE_ROOT_PARENT_ID"); id != "" {
 		root, err := parseParent(id)
 		if err != nil {

@@ -31,21 +31,30 @@ type Event struct {
 
 // run is one attempt at a job.
 type run struct {
-	ID     string    `json:"runId"` // a UUID
-	Facets runFacets `json:"facets"`
+	runID
+	Facets struct {
+		Engine      *engineFacet  `json:"processing_engine,omitempty"`
+		NominalTime *nominalFacet `json:"nominalTime,omitempty"`
+		Parent      *parentFacet  `json:"parent,omitempty"`
+		Error       *errorFacet   `json:"errorMessage,omitempty"`
+	} `json:"facets"`
 }
 
 // job is the job that runs belong to. Its name is the same every night.
 type job struct {
-	Namespace string    `json:"namespace"`
-	Name      string    `json:"name"`
-	Facets    jobFacets `json:"facets"`
+	jobID
+	Facets struct {
+		Type          *typeFacet          `json:"jobType,omitempty"`
+		Documentation *documentationFacet `json:"documentation,omitempty"`
+	} `json:"facets"`
 }
 
 type dataset struct {
-	Namespace    string        `json:"namespace"`
-	Name         string        `json:"name"`
-	Facets       datasetFacets `json:"facets"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Facets    struct {
+		Schema *schemaFacet `json:"schema,omitempty"`
+	} `json:"facets"`
 	InputFacets  *inputFacets  `json:"inputFacets,omitempty"`
 	OutputFacets *outputFacets `json:"outputFacets,omitempty"`
 }
@@ -54,13 +63,6 @@ type dataset struct {
 type Facet struct {
 	Producer string `json:"_producer"`
 	Schema   string `json:"_schemaURL"`
-}
-
-type runFacets struct {
-	Engine      *engineFacet  `json:"processing_engine,omitempty"`
-	NominalTime *nominalFacet `json:"nominalTime,omitempty"`
-	Parent      *parentFacet  `json:"parent,omitempty"`
-	Error       *errorFacet   `json:"errorMessage,omitempty"`
 }
 
 // engineFacet names the program that does the work.
@@ -80,19 +82,18 @@ type nominalFacet struct {
 // parentFacet identifies the run that started this one.
 type parentFacet struct {
 	Facet
-	Run  runID      `json:"run"`
-	Job  jobID      `json:"job"`
+	rootFacet
 	Root *rootFacet `json:"root,omitempty"`
 }
 
-// rootFacet identifies the first of all runs that led to this one.
+// rootFacet identifies a run, as the first of all runs that led to this one.
 type rootFacet struct {
 	Run runID `json:"run"`
 	Job jobID `json:"job"`
 }
 
 type runID struct {
-	ID string `json:"runId"`
+	ID string `json:"runId"` // a UUID
 }
 
 type jobID struct {
@@ -106,11 +107,6 @@ type errorFacet struct {
 	Language string `json:"programmingLanguage"`
 }
 
-type jobFacets struct {
-	Type          *typeFacet          `json:"jobType,omitempty"`
-	Documentation *documentationFacet `json:"documentation,omitempty"`
-}
-
 type typeFacet struct {
 	Facet
 	Processing  string `json:"processingType"`
@@ -121,11 +117,6 @@ type typeFacet struct {
 type documentationFacet struct {
 	Facet
 	Description string `json:"description"`
-}
-
-// datasetFacets are the facets of a dataset that do not depend on a run.
-type datasetFacets struct {
-	Schema *schemaFacet `json:"schema,omitempty"`
 }
 
 type schemaFacet struct {
