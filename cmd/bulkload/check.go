@@ -96,7 +96,6 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 	return nil
 }
 
-// spokenChecks returns the checks with settings named as flags.
 func spokenChecks(checks []preflight.Check) []preflight.Check {
 	spoken := make([]preflight.Check, len(checks))
 	for i, c := range checks {

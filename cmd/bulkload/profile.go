@@ -22,7 +22,6 @@ func (p *profileFlags) add(f *pflag.FlagSet) {
 	settings.Bind(f, settings.To{"cpuprofile": &p.cpu, "memprofile": &p.mem, "trace": &p.trace})
 }
 
-// start begins the requested profiles and returns the function that ends them.
 func (p *profileFlags) start() (stop func() error, err error) {
 	var stops []func() error
 	stop = func() error {

@@ -66,7 +66,6 @@ func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Job, q query.Q
 	return rows.end(err, st, func() error { return r.report(g, cmd.OutOrStdout(), os.Stderr, st) })
 }
 
-// read reads the rows of a query, through an index if one is named.
 func (r *readFlags) read(ctx context.Context, env *cluster.Env, s spec.Job, q query.Query, fn func(loader.Row) error) (*query.ReadStats, error) {
 	if r.index != "" {
 		return query.ReadBy(ctx, env, s, r.index, q, fn)

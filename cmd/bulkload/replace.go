@@ -65,7 +65,6 @@ func planReplace(ctx context.Context, env *cluster.Env, s spec.Job, into string,
 	return r, nil
 }
 
-// exists reports whether a table of that name exists.
 func exists(ctx context.Context, env *cluster.Env, name string) (bool, error) {
 	t, err := loader.ParseTableName(name)
 	if err != nil {
@@ -120,7 +119,6 @@ func (r *replacePlan) print(w io.Writer) {
 	fmt.Fprintf(w, "\nreplace: %s%d of the table's %s (%.2f%%) are not in the export and would be %s (%s)\nrun %s at most %s\n", about, p.Deleted, setting.Count(p.Rows, "row"), share, gone, how, verdict, r.text())
 }
 
-// text returns the limit in words.
 func (r *replacePlan) text() string {
 	if strings.HasSuffix(r.MaxDeletes, "%") {
 		return r.MaxDeletes + " of the rows before"

@@ -54,7 +54,6 @@ func newRowPrinter(w *bufio.Writer, format string, spec spec.Spec, columns []str
 	return p
 }
 
-// row prints or buffers a row.
 func (p *rowPrinter) row(r loader.Row) error {
 	if p.format == "jsonl" {
 		p.buf = appendRow(p.buf[:0], r, p.family)
@@ -177,7 +176,6 @@ func (p *rowPrinter) print(r loader.Row) error {
 	return p.printLine()
 }
 
-// fields writes a row into the line.
 func (p *rowPrinter) fields(r loader.Row) error {
 	controls := "\t\r\n"
 	if p.format == "table" {

@@ -13,7 +13,6 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// caller is the client of a request.
 type caller struct {
 	client           // without a name if callers are not known
 	principal string // Kerberos principal of the ticket that identifies the caller

@@ -23,7 +23,6 @@ type index struct {
 	fit     *fit
 }
 
-// indexesOf returns the indexes of a job, in the job's order.
 func indexesOf(c query.Cluster, job spec.Job) ([]*index, error) {
 	var list []*index
 	for _, t := range job.Targets() {

@@ -90,7 +90,6 @@ func (r readiness) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// request counts a request that has ended.
 func (m *metrics) request(n *noted, status int, took time.Duration) {
 	route := cmp.Or(n.route, "none")
 	m.requests.WithLabelValues(route, n.job, strconv.Itoa(status)).Inc()

@@ -172,7 +172,6 @@ func inFiles(r *result.Result, first string, of func(result.Part) string) string
 	return ", in " + r.Parts.Files(first, of)
 }
 
-// printParts prints the state of each part that this run worked on.
 func printParts(w io.Writer, parts result.Parts) {
 	for _, p := range parts {
 		switch p.Status {
@@ -186,7 +185,6 @@ func printParts(w io.Writer, parts result.Parts) {
 	fmt.Fprintln(w, parts.Text())
 }
 
-// printClusters prints the state of the load into each cluster.
 func printClusters(w io.Writer, clusters []result.Cluster) {
 	for _, c := range clusters {
 		name := cmp.Or(c.Conf, "the command's own")

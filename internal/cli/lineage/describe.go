@@ -186,7 +186,6 @@ func hasStreams(w Subject) bool {
 	})
 }
 
-// outputDatasets returns the tables, or the directory of a build.
 func outputDatasets(w Subject) []dataset {
 	if w.Command == "build" {
 		if d, ok := pathDataset(w.Env.Conf, w.Out); ok {

@@ -159,7 +159,6 @@ type statisticsFacet struct {
 	Files int64 `json:"fileCount,omitempty"` // 0: not known
 }
 
-// stamp formats a time for events.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // producer is the program's version. It forms the URI that identifies the producer in all facets.

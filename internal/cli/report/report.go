@@ -90,7 +90,6 @@ type sample struct {
 	Output   int64 // bytes
 }
 
-// taskList is the list of tasks of a job on YARN.
 type taskList struct {
 	Text  string
 	First []result.Task // stragglers, and the slowest
