@@ -12,7 +12,6 @@ type fileStats struct {
 	cells        int64
 	keyBytes     int64
 	valueBytes   int64
-	tagBytes     int64  // including their lengths
 	biggest      int64  // 12 + key + value, and 2 + tags if there are any
 	biggestKey   []byte // of the first cell with that length
 	minTime      int64
@@ -46,7 +45,6 @@ func (s *fileStats) add(c *flat) {
 	size := int64(len(c.key)) + int64(len(c.value)) + 12
 	if len(c.tags) > 0 {
 		size += 2 + int64(len(c.tags))
-		s.tagBytes += 2 + int64(len(c.tags))
 		s.maxTags = max(s.maxTags, len(c.tags))
 	}
 	if size > s.biggest {

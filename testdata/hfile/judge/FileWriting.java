@@ -1,5 +1,5 @@
 // FileWriting has HBase write HFiles: by StoreFileWriter with all that HFileOutputFormat2 gives it, where a file must have a
-// name and a clock of the test's, or by HFileOutputFormat2 itself, where it is to end files.
+// name and a clock of the test's.
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -12,23 +12,16 @@ import org.apache.hadoop.hbase.Cell;
 import org.apache.hadoop.hbase.CellUtil;
 import org.apache.hadoop.hbase.HConstants;
 import org.apache.hadoop.hbase.PrivateCellUtil;
-import org.apache.hadoop.hbase.io.ImmutableBytesWritable;
 import org.apache.hadoop.hbase.io.compress.Compression;
 import org.apache.hadoop.hbase.io.encoding.DataBlockEncoding;
 import org.apache.hadoop.hbase.io.hfile.CacheConfig;
 import org.apache.hadoop.hbase.io.hfile.HFileContextBuilder;
-import org.apache.hadoop.hbase.mapreduce.HFileOutputFormat2;
 import org.apache.hadoop.hbase.regionserver.BloomType;
 import org.apache.hadoop.hbase.regionserver.HStoreFile;
 import org.apache.hadoop.hbase.regionserver.StoreFileWriter;
 import org.apache.hadoop.hbase.regionserver.StoreUtils;
 import org.apache.hadoop.hbase.util.Bytes;
 import org.apache.hadoop.hbase.util.EnvironmentEdgeManager;
-import org.apache.hadoop.mapreduce.RecordWriter;
-import org.apache.hadoop.mapreduce.TaskAttemptContext;
-import org.apache.hadoop.mapreduce.TaskAttemptID;
-import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat;
-import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl;
 
 class FileWriting {
   private static final String TASK = "attempt_200001010000_0001_r_000000_0";
@@ -91,17 +84,5 @@ class FileWriting {
     writer.appendFileInfo(HStoreFile.EXCLUDE_FROM_MINOR_COMPACTION_KEY, Bytes.toBytes(exclude));
     writer.appendTrackedTimestampsToMetadata();
     writer.close();
-  }
-
-  /** Writes the cells through HFileOutputFormat2 into a directory, files of at most so many bytes. */
-  static void roll(String dir, long most, InputStream lines) throws Exception {
-    Configuration conf = CellLines.configuration();
-    conf.set("hbase.mapreduce.hfileoutputformat.table.name", TABLE);
-    conf.setLong(HConstants.HREGION_MAX_FILESIZE, most);
-    conf.set(FileOutputFormat.OUTDIR, CellLines.path(dir).toString());
-    TaskAttemptContext context = new TaskAttemptContextImpl(conf, TaskAttemptID.forName(TASK));
-    RecordWriter<ImmutableBytesWritable, Cell> writer = new HFileOutputFormat2().getRecordWriter(context);
-    CellLines.each(lines, cell -> writer.write(new ImmutableBytesWritable(CellUtil.cloneRow(cell)), cell));
-    writer.close(context);
   }
 }

@@ -2,7 +2,6 @@
 //
 //   write OUT [--compression C] [--encoding E] [--bloom B] [--blocksize N] [--now MS] [--task ID] [-D NAME=VALUE]…
 //                           the cells on standard input, written as HFileOutputFormat2 writes them
-//   roll DIR MAX            the cells on standard input through HFileOutputFormat2, files of at most MAX bytes
 //   cells FILE              every cell, as HBase's scanner gives it
 //   blocks FILE             every block, the trailer, the file info and the root index, one line each
 //   check [--probes N] FILE…  one JSON object a file: what it is, and what is wrong with it; status 1 if anything is
@@ -51,9 +50,6 @@ public class HFileJudge {
     switch (command) {
       case "write":
         FileWriting.write(rest.get(0), rest.subList(1, rest.size()), in);
-        return 0;
-      case "roll":
-        FileWriting.roll(rest.get(0), Long.parseLong(rest.get(1)), in);
         return 0;
       case "cells":
         CellLines.print(rest.get(0), out);
