@@ -15,10 +15,10 @@ type Type byte
 // The cell types that a file can hold. Bulk loads usually hold only puts.
 const (
 	Put                 Type = 4
-	Delete              Type = 8
-	DeleteFamilyVersion Type = 10
-	DeleteColumn        Type = 12
-	DeleteFamily        Type = 14
+	Delete              Type = 8  // hides the version of its own timestamp
+	DeleteFamilyVersion Type = 10 // hides all columns of the family at its own timestamp
+	DeleteColumn        Type = 12 // hides all versions up to its timestamp
+	DeleteFamily        Type = 14 // hides all columns of the family up to its timestamp
 
 	// typeMaximum occurs only in synthetic index and Bloom keys.
 	typeMaximum Type = 255

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
+
+	"bulkload/pkg/hfile"
 )
 
 // A search of the table itself is the last resort for finding a file. A compaction writes the cells of a loaded file into another one and
@@ -64,7 +66,7 @@ func (l *load) cellsOf(family string, row []byte) ScanRequest {
 func (l *load) hasCells(ctx context.Context, family string, row []byte) (found bool, err error) {
 	err = l.cluster.Scan(ctx, l.cellsOf(family, row), func(r Row) error {
 		for _, c := range r.Cells {
-			found = found || c.Type == CellPut
+			found = found || c.Type == hfile.Put
 		}
 		return nil
 	})

@@ -3,6 +3,8 @@ package loader
 import (
 	"encoding/binary"
 	"errors"
+
+	"bulkload/pkg/hfile"
 )
 
 // Row is a row read from a table: the newest version of each column within the requested time range, in key order.
@@ -14,21 +16,9 @@ type Row struct {
 // Cell is one column's value.
 type Cell struct {
 	Family, Qualifier, Value []byte
-	Timestamp                int64 // milliseconds
-	Type                     CellType
+	Timestamp                int64      // milliseconds
+	Type                     hfile.Type // only a raw scan returns others than Put
 }
-
-// CellType reports whether a cell is a value or a delete marker (org.apache.hadoop.hbase.KeyValue.Type).
-type CellType byte
-
-// The cell types. Only a raw scan returns types other than CellPut.
-const (
-	CellPut                 CellType = 4
-	CellDelete              CellType = 8  // hides the version of its own timestamp
-	CellDeleteFamilyVersion CellType = 10 // hides all columns of the family at its own timestamp
-	CellDeleteColumn        CellType = 12 // hides all versions up to its timestamp
-	CellDeleteFamily        CellType = 14 // hides all columns of the family up to its timestamp
-)
 
 var errCellBlock = errors.New("malformed cell block")
 
@@ -70,6 +60,6 @@ func nextCell(b []byte, c *Cell) (row, rest []byte, err error) {
 	c.Family = key[1 : 1+familyLen : 1+familyLen]
 	c.Qualifier = key[1+familyLen : end : end]
 	c.Timestamp = int64(binary.BigEndian.Uint64(key[end:]))
-	c.Type = CellType(key[end+8])
+	c.Type = hfile.Type(key[end+8])
 	return row, rest, nil
 }

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
 
+	"bulkload/pkg/hfile"
 	"bulkload/pkg/setting"
 )
 
@@ -55,7 +56,7 @@ func parseGet(key []byte, resp *pb.GetResponse, block []byte) (Row, error) {
 	for _, cell := range resp.GetResult().GetCell() { // outside of the block: servers send cells there without a codec
 		row.Cells = append(row.Cells, Cell{
 			Family: cell.GetFamily(), Qualifier: cell.GetQualifier(), Value: cell.GetValue(), Timestamp: int64(cell.GetTimestamp()),
-			Type: CellType(cell.GetCellType()),
+			Type: hfile.Type(cell.GetCellType()),
 		})
 	}
 	for len(block) > 0 {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"iter"
 	"slices"
+
+	"bulkload/pkg/hfile"
 )
 
 // Hidden describes the cells of a row that readers do not see, although the stores hold them.
@@ -114,7 +116,7 @@ func (n *newerCells) close() {
 // hide removes the delete markers from a row's cells and returns what they and the newer cells hide. Both lists are in HBase's order.
 func hide(cells, newer []Cell) ([]Cell, Hidden) {
 	var h Hidden
-	isMarker := func(c Cell) bool { return c.Type != CellPut }
+	isMarker := func(c Cell) bool { return c.Type != hfile.Put }
 	if len(newer) == 0 && !slices.ContainsFunc(cells, isMarker) {
 		return cells, h
 	}
@@ -143,18 +145,18 @@ func hide(cells, newer []Cell) ([]Cell, Hidden) {
 
 // deletedBy reports whether a marker among the cells of the row hides a cell.
 func deletedBy(c Cell, cells []Cell) bool {
-	by := func(qualifier []byte, upTo, at CellType) bool {
+	by := func(qualifier []byte, upTo, at hfile.Type) bool {
 		return slices.ContainsFunc(column(cells, c.Family, qualifier), func(m Cell) bool {
 			return m.Type == upTo && m.Timestamp >= c.Timestamp || m.Type == at && m.Timestamp == c.Timestamp
 		})
 	}
-	return by(nil, CellDeleteFamily, CellDeleteFamilyVersion) || by(c.Qualifier, CellDeleteColumn, CellDelete)
+	return by(nil, hfile.DeleteFamily, hfile.DeleteFamilyVersion) || by(c.Qualifier, hfile.DeleteColumn, hfile.Delete)
 }
 
 // replacedBy reports whether a reader sees one of the newer cells instead of a cell.
 func replacedBy(c Cell, newer []Cell) bool {
 	return slices.ContainsFunc(column(newer, c.Family, c.Qualifier), func(n Cell) bool {
-		return n.Type == CellPut && n.Timestamp > c.Timestamp && !deletedBy(n, newer)
+		return n.Type == hfile.Put && n.Timestamp > c.Timestamp && !deletedBy(n, newer)
 	})
 }
 

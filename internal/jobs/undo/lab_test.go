@@ -50,7 +50,7 @@ func (l *lab) of(written []hfile.Cell) *load {
 	sorted := slices.Clone(written)
 	slices.SortFunc(sorted, func(a, b hfile.Cell) int { return hfile.Compare(&a, &b) })
 	for _, c := range sorted {
-		rows[string(c.Row)] = append(rows[string(c.Row)], loader.Cell{Family: c.Family, Qualifier: c.Qualifier, Value: c.Value, Timestamp: c.Timestamp, Type: loader.CellPut})
+		rows[string(c.Row)] = append(rows[string(c.Row)], loader.Cell{Family: c.Family, Qualifier: c.Qualifier, Value: c.Value, Timestamp: c.Timestamp, Type: hfile.Put})
 	}
 	digest := verify.NewRows(m)
 	for key, cells := range rows {

@@ -172,7 +172,7 @@ func (r *reader) cell(c *hfile.Cell, loaded bool) error {
 func (r *reader) hold(f *familyReader, c *hfile.Cell) {
 	r.held = append(append(r.held, c.Qualifier...), c.Value...)
 	r.ends = append(r.ends, len(c.Qualifier), len(r.held))
-	r.cells = append(r.cells, loader.Cell{Family: f.bytes, Timestamp: c.Timestamp, Type: loader.CellPut})
+	r.cells = append(r.cells, loader.Cell{Family: f.bytes, Timestamp: c.Timestamp, Type: hfile.Put})
 	f.written++
 	f.open = true
 	f.column, f.value = append(f.column[:0], c.Qualifier...), append(f.value[:0], c.Value...)

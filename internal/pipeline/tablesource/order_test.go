@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bulkload/internal/model/fail"
+	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
 )
 
@@ -15,11 +16,11 @@ import (
 // repeated columns or columns out of order.
 func TestRowOrder(t *testing.T) {
 	cell := func(family, qualifier string) loader.Cell {
-		return loader.Cell{Family: []byte(family), Qualifier: []byte(qualifier), Type: loader.CellPut}
+		return loader.Cell{Family: []byte(family), Qualifier: []byte(qualifier), Type: hfile.Put}
 	}
 	row := func(key string, cells ...loader.Cell) loader.Row { return loader.Row{Key: []byte(key), Cells: cells} }
 	marker := cell("f", "a")
-	marker.Type = loader.CellDelete
+	marker.Type = hfile.Delete
 	at := func(qualifier string, ts int64) loader.Cell {
 		c := cell("f", qualifier)
 		c.Timestamp = ts

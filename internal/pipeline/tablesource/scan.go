@@ -219,7 +219,7 @@ func (o *rowOrder) check(row loader.Row) error {
 	o.last, o.any = append(o.last[:0], row.Key...), true
 	for i := range row.Cells {
 		c := &row.Cells[i]
-		if c.Type != loader.CellPut {
+		if c.Type != hfile.Put {
 			return fmt.Errorf("%w: a cell of type %d", ErrOutOfOrder, byte(c.Type))
 		}
 		if i == 0 {

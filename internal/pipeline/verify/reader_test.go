@@ -8,6 +8,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
 )
 
@@ -20,7 +21,7 @@ func checkRows(n int, names []spec.CellName) []loader.Row {
 		for _, name := range names {
 			if r.IntN(5) > 0 {
 				rows[i].Cells = append(rows[i].Cells, loader.Cell{Family: []byte(name.Family), Qualifier: []byte(name.Qualifier),
-					Value: fmt.Appendf(nil, "value %d", r.IntN(1e6)), Timestamp: 5, Type: loader.CellPut})
+					Value: fmt.Appendf(nil, "value %d", r.IntN(1e6)), Timestamp: 5, Type: hfile.Put})
 			}
 		}
 	}
