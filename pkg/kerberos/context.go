@@ -98,7 +98,7 @@ var (
 func (s *Context) Overhead() int { return headerLen + headerLen + s.out.overhead() }
 
 // Seal appends to dst a wrap token of data: encrypted, or with only a checksum.
-func (s *Context) Seal(dst, data []byte, private bool) ([]byte, error) {
+func (s *Context) Seal(dst, data []byte, private bool) []byte {
 	var header [headerLen]byte
 	header[0], header[1], header[3] = 5, 4, 0xff
 	binary.BigEndian.PutUint64(header[8:], s.sent)
@@ -112,14 +112,14 @@ func (s *Context) Seal(dst, data []byte, private bool) ([]byte, error) {
 		rand.Read(dst[from:])
 		dst = append(dst, data...)
 		dst = append(dst, header[:]...)
-		return s.out.encrypt(dst, from), nil
+		return s.out.encrypt(dst, from)
 	}
 	at := len(dst)
 	dst = append(dst, header[:]...) // with a checksum size of 0 while the checksum is computed
 	dst = append(dst, data...)
 	sum := s.out.mac(s.out.checksum, data, dst[at:at+headerLen])
 	binary.BigEndian.PutUint16(dst[at+4:], uint16(len(sum)))
-	return append(dst, sum...), nil
+	return append(dst, sum...)
 }
 
 // Open returns the data of the acceptor's next wrap token. It overwrites the token; the data may be a part of it.

@@ -89,11 +89,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	done := 0
 	for done < len(p) {
 		n := min(len(p)-done, c.layer.Most())
-		sealed, err := c.layer.Seal(nil, p[done:done+n])
-		if err != nil {
-			return done, err
-		}
-		m := saslMessage{state: stateWrap, token: sealed}
+		m := saslMessage{state: stateWrap, token: c.layer.Seal(nil, p[done:done+n])}
 		c.out = appendPacket(c.out[:0], requestHeader(callSASL, nil), m.append(nil))
 		if _, err := c.Conn.Write(c.out); err != nil {
 			return done, err

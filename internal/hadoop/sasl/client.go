@@ -26,7 +26,7 @@ type Layer interface {
 	// Most returns the maximum number of bytes that may be sealed at once.
 	Most() int
 	// Seal appends the sealed form of data to dst.
-	Seal(dst, data []byte) ([]byte, error)
+	Seal(dst, data []byte) []byte
 	// Open returns the content of the peer's next piece. It may overwrite the piece; the result may be in it.
 	Open(piece []byte) ([]byte, error)
 }
@@ -45,13 +45,9 @@ type Sealed struct {
 func (s *Sealed) Write(p []byte) (done int, err error) {
 	for done < len(p) {
 		n := min(len(p)-done, s.Layer.Most())
-		sealed, err := s.Layer.Seal(append(s.out[:0], 0, 0, 0, 0), p[done:done+n])
-		if err != nil {
-			return done, err
-		}
-		binary.BigEndian.PutUint32(sealed, uint32(len(sealed)-4))
-		s.out = sealed
-		if _, err := s.Conn.Write(sealed); err != nil {
+		s.out = s.Layer.Seal(append(s.out[:0], 0, 0, 0, 0), p[done:done+n])
+		binary.BigEndian.PutUint32(s.out, uint32(len(s.out)-4))
+		if _, err := s.Conn.Write(s.out); err != nil {
 			return done, err
 		}
 		done += n
@@ -93,10 +89,10 @@ func (s *Sealed) Read(p []byte) (int, error) {
 // plain is the layer of authentication alone.
 type plain struct{}
 
-func (plain) Quality() kerberos.Quality             { return kerberos.Authentication }
-func (plain) Most() int                             { return 1 << 30 }
-func (plain) Seal(dst, data []byte) ([]byte, error) { return append(dst, data...), nil }
-func (plain) Open(piece []byte) ([]byte, error)     { return piece, nil }
+func (plain) Quality() kerberos.Quality         { return kerberos.Authentication }
+func (plain) Most() int                         { return 1 << 30 }
+func (plain) Seal(dst, data []byte) []byte      { return append(dst, data...) }
+func (plain) Open(piece []byte) ([]byte, error) { return piece, nil }
 
 // Errors of exchanges.
 var (

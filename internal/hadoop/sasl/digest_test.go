@@ -111,10 +111,7 @@ func TestDigestMD5(t *testing.T) {
 			}
 			for _, n := range []int{1, 7, 255, 4096, 40000, min(l.Most(), 65000)} {
 				data := bytes.Repeat([]byte("data of a row, "), n/15+1)[:n]
-				sealed, err := l.Seal(nil, data)
-				if err != nil {
-					t.Fatal(err)
-				}
+				sealed := l.Seal(nil, data)
 				if n > 15 && bytes.Contains(sealed, []byte("data of")) != (q != kerberos.Privacy) {
 					t.Errorf("%d bytes: what is sealed does not look so", n)
 				}
@@ -135,7 +132,7 @@ func TestDigestMD5(t *testing.T) {
 				"empty":   func([]byte) []byte { return nil },
 				"twice":   func(b []byte) []byte { b[len(b)-1]--; return b },
 			} {
-				sealed, _ := l.Seal(nil, []byte("something to read"))
+				sealed := l.Seal(nil, []byte("something to read"))
 				p.send(t, sealed)
 				if data, err := l.Open(damage(p.read(t))); err == nil {
 					t.Errorf("%s: %q", name, data)

@@ -59,9 +59,10 @@ func mac(key []byte, sequence uint32, data []byte) []byte {
 	return h.Sum(nil)[:macLen]
 }
 
-// trailer appends the end of a piece.
-func trailer(dst []byte, sequence uint32) []byte {
-	return binary.BigEndian.AppendUint32(append(dst, 0, 1), sequence)
+// trailer appends the end of a piece, and counts the piece.
+func (s *signed) trailer(dst []byte) []byte {
+	s.sent++
+	return binary.BigEndian.AppendUint32(append(dst, 0, 1), s.sent-1)
 }
 
 // checkTrailer verifies the trailer and cuts it off.
@@ -76,12 +77,10 @@ func checkTrailer(piece []byte, sequence uint32) ([]byte, error) {
 	return piece[:cut], nil
 }
 
-func (s *signed) Seal(dst, data []byte) ([]byte, error) {
+func (s *signed) Seal(dst, data []byte) []byte {
 	dst = append(dst, data...)
 	dst = append(dst, mac(s.out, s.sent, data)...)
-	dst = trailer(dst, s.sent)
-	s.sent++
-	return dst, nil
+	return s.trailer(dst)
 }
 
 func (s *signed) Open(piece []byte) ([]byte, error) {
@@ -116,14 +115,12 @@ func newEncrypted(key [md5.Size]byte, most int) *encrypted {
 
 func (e *encrypted) Quality() kerberos.Quality { return kerberos.Privacy }
 
-func (e *encrypted) Seal(dst, data []byte) ([]byte, error) {
+func (e *encrypted) Seal(dst, data []byte) []byte {
 	from := len(dst)
 	dst = append(dst, data...)
 	dst = append(dst, mac(e.out, e.sent, data)...)
 	e.encrypt.XORKeyStream(dst[from:], dst[from:])
-	dst = trailer(dst, e.sent)
-	e.sent++
-	return dst, nil
+	return e.trailer(dst)
 }
 
 func (e *encrypted) Open(piece []byte) ([]byte, error) {

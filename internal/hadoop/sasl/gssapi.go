@@ -63,7 +63,7 @@ func (g *gssapi) agree(challenge []byte) ([]byte, error) {
 		answer[1], answer[2], answer[3] = 0xff, 0xff, 0xff
 		g.layer = &sealed{g.ctx, q, min(size-g.ctx.Overhead(), maxPiece)}
 	}
-	return g.ctx.Seal(nil, answer[:], false)
+	return g.ctx.Seal(nil, answer[:], false), nil
 }
 
 // sealed is the layer of a Kerberos context.
@@ -76,7 +76,7 @@ type sealed struct {
 func (s *sealed) Quality() kerberos.Quality { return s.q }
 func (s *sealed) Most() int                 { return s.most }
 
-func (s *sealed) Seal(dst, data []byte) ([]byte, error) {
+func (s *sealed) Seal(dst, data []byte) []byte {
 	return s.ctx.Seal(dst, data, s.q == kerberos.Privacy)
 }
 
