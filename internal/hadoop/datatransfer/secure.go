@@ -48,31 +48,28 @@ var (
 	ErrToken = errors.New("the DataNode refuses the block token")
 )
 
-// Conn is a connection to a DataNode after the login. One goroutine may use Read and one Write.
-type Conn struct {
+// conn is a connection to a DataNode after the login.
+type conn struct {
 	net.Conn
 	out io.Writer
 	in  io.Reader
 }
 
 // LogIn authenticates the client with a block's token (TokenProto) or with the key for encrypted data. Afterwards the
-// connection is protected as both sides have agreed.
-func LogIn(nc net.Conn, token []byte, o Options) (*Conn, error) {
-	c := &Conn{Conn: nc}
+// connection is protected as both sides have agreed; one goroutine may use Read and one Write.
+func LogIn(nc net.Conn, token []byte, o Options) (net.Conn, error) {
+	c := &conn{Conn: nc}
 	if err := c.logIn(token, o); err != nil {
 		return nil, fmt.Errorf("login at DataNode: %w", err)
 	}
 	return c, nil
 }
 
-// Write implements [net.Conn].
-func (c *Conn) Write(p []byte) (int, error) { return c.out.Write(p) }
-
-// Read implements [net.Conn].
-func (c *Conn) Read(p []byte) (int, error) { return c.in.Read(p) }
+func (c *conn) Write(p []byte) (int, error) { return c.out.Write(p) }
+func (c *conn) Read(p []byte) (int, error)  { return c.in.Read(p) }
 
 // logIn performs the login (SaslDataTransferClient.doSaslHandshake).
-func (c *Conn) logIn(token []byte, o Options) error {
+func (c *conn) logIn(token []byte, o Options) error {
 	identifier, _ := frames.Bytes(token, 1)
 	password, _ := frames.Bytes(token, 2)
 	who := sasl.TokenCredentials(identifier, password)
@@ -115,7 +112,7 @@ func (c *Conn) logIn(token []byte, o Options) error {
 }
 
 // answer reads a message, and returns an error if it is a refusal.
-func (c *Conn) answer(o Options) (message, error) {
+func (c *conn) answer(o Options) (message, error) {
 	m, err := readMessage(c.Conn)
 	switch {
 	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET):
@@ -136,7 +133,7 @@ func (c *Conn) answer(o Options) (message, error) {
 }
 
 // protect sets up the connection with AES, the SASL layer, or no protection.
-func (c *Conn) protect(layer sasl.Layer, ciphers []cipherOption) error {
+func (c *conn) protect(layer sasl.Layer, ciphers []cipherOption) error {
 	switch {
 	case layer.Quality() == kerberos.Authentication:
 		c.in, c.out = c.Conn, c.Conn

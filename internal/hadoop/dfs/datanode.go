@@ -234,11 +234,7 @@ func (c *Client) secure(ctx context.Context, nc net.Conn, b Block, encrypted boo
 	case c.options.Login == nil || privileged(nc.RemoteAddr()):
 		return nc, nil
 	}
-	conn, err := datatransfer.LogIn(nc, b.token, o)
-	if err != nil {
-		return nil, err
-	}
-	return conn, nil
+	return datatransfer.LogIn(nc, b.token, o)
 }
 
 // privileged reports whether only the superuser of its host can open an address's port. Such DataNodes are authenticated
@@ -254,7 +250,7 @@ type dataKey struct {
 	old time.Time // time to request a new key
 }
 
-// dataKey returns the key for encrypted data.
+// dataKey returns the key for encrypted data (ClientProtocol.getDataEncryptionKey), nil if data is not encrypted.
 func (c *Client) dataKey(ctx context.Context) (*datatransfer.Key, error) {
 	c.mu.Lock()
 	known := c.key
@@ -262,15 +258,25 @@ func (c *Client) dataKey(ctx context.Context) (*datatransfer.Key, error) {
 	if known.key != nil && time.Now().Before(known.old) {
 		return known.key, nil
 	}
-	var k *hadooprpc.EncryptionKey
-	_, err := c.With(ctx, func(ctx context.Context, caller *hadooprpc.Caller) (err error) {
-		k, err = caller.EncryptionKey(ctx)
-		return err
+	var message []byte
+	_, err := c.With(ctx, func(ctx context.Context, caller *hadooprpc.Caller) error {
+		answer, err := caller.Call(ctx, "getDataEncryptionKey", nil)
+		if err == nil && !frames.Into(answer, frames.To{1: &message}) {
+			err = errors.New("the answer is malformed")
+		}
+		if err != nil {
+			return fmt.Errorf("get a data encryption key: %w", err)
+		}
+		return nil
 	})
-	if err != nil || k == nil {
+	if err != nil || message == nil {
 		return nil, err
 	}
-	known = dataKey{&datatransfer.Key{ID: k.ID, Pool: k.Pool, Nonce: k.Nonce, Key: k.Key}, time.Now().Add(min(time.Until(k.Expiry)/2, 10*time.Minute))}
+	var id, expiry uint64
+	k := new(datatransfer.Key) // a DataEncryptionKeyProto
+	frames.Into(message, frames.To{1: &id, 2: &k.Pool, 3: &k.Nonce, 4: &k.Key, 5: &expiry})
+	k.ID = uint32(id)
+	known = dataKey{k, time.Now().Add(min(time.Until(time.UnixMilli(int64(expiry)))/2, 10*time.Minute))}
 	c.mu.Lock()
 	c.key = known
 	c.mu.Unlock()

@@ -103,34 +103,3 @@ func parseToken(message []byte) (t kerberos.Token, ok bool) {
 	t.Identifier, t.Password = bytes.Clone(t.Identifier), bytes.Clone(t.Password)
 	return t, ok
 }
-
-// EncryptionKey is a DataEncryptionKeyProto, with which a client opens an encrypted connection to any DataNode of a block
-// pool.
-type EncryptionKey struct {
-	ID     uint32
-	Pool   string
-	Nonce  []byte
-	Key    []byte
-	Expiry time.Time
-}
-
-// EncryptionKey requests a key from a NameNode (ClientProtocol.getDataEncryptionKey). It returns nil if data is not
-// encrypted.
-func (c *Caller) EncryptionKey(ctx context.Context) (*EncryptionKey, error) {
-	answer, err := c.Call(ctx, "getDataEncryptionKey", nil)
-	if err != nil {
-		return nil, fmt.Errorf("get a data encryption key: %w", err)
-	}
-	var message []byte
-	if !frames.Into(answer, frames.To{1: &message}) {
-		return nil, errors.New("get a data encryption key: the answer is malformed")
-	}
-	if message == nil {
-		return nil, nil
-	}
-	var k EncryptionKey
-	var id, expiry uint64
-	frames.Into(message, frames.To{1: &id, 2: &k.Pool, 3: &k.Nonce, 4: &k.Key, 5: &expiry})
-	k.ID, k.Nonce, k.Key, k.Expiry = uint32(id), bytes.Clone(k.Nonce), bytes.Clone(k.Key), time.UnixMilli(int64(expiry))
-	return &k, nil
-}
