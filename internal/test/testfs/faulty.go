@@ -64,13 +64,18 @@ func (f *Faulty) do(op Op, name string, offset int64, act func() error) error {
 	return fault.Err
 }
 
-// Create implements [hdfsio.FS].
-func (f *Faulty) Create(ctx context.Context, name string, o hdfsio.CreateOptions) (hdfsio.Writer, error) {
-	var w hdfsio.Writer
-	err := f.do(OpCreate, name, 0, func() (err error) {
-		w, err = f.FS.Create(ctx, name, o)
+// get is do for an operation with a result.
+func get[T any](f *Faulty, op Op, name string, offset int64, act func() (T, error)) (got T, err error) {
+	err = f.do(op, name, offset, func() (err error) {
+		got, err = act()
 		return err
 	})
+	return got, err
+}
+
+// Create implements [hdfsio.FS].
+func (f *Faulty) Create(ctx context.Context, name string, o hdfsio.CreateOptions) (hdfsio.Writer, error) {
+	w, err := get(f, OpCreate, name, 0, func() (hdfsio.Writer, error) { return f.FS.Create(ctx, name, o) })
 	if err != nil {
 		return nil, err
 	}
@@ -79,11 +84,7 @@ func (f *Faulty) Create(ctx context.Context, name string, o hdfsio.CreateOptions
 
 // Open implements [hdfsio.FS].
 func (f *Faulty) Open(ctx context.Context, name string) (fs.File, error) {
-	var file fs.File
-	err := f.do(OpOpen, name, 0, func() (err error) {
-		file, err = f.FS.Open(ctx, name)
-		return err
-	})
+	file, err := get(f, OpOpen, name, 0, func() (fs.File, error) { return f.FS.Open(ctx, name) })
 	if err != nil {
 		return nil, err
 	}
@@ -91,21 +92,13 @@ func (f *Faulty) Open(ctx context.Context, name string) (fs.File, error) {
 }
 
 // Stat implements [hdfsio.FS].
-func (f *Faulty) Stat(ctx context.Context, name string) (info fs.FileInfo, err error) {
-	err = f.do(OpStat, name, 0, func() (err error) {
-		info, err = f.FS.Stat(ctx, name)
-		return err
-	})
-	return info, err
+func (f *Faulty) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
+	return get(f, OpStat, name, 0, func() (fs.FileInfo, error) { return f.FS.Stat(ctx, name) })
 }
 
 // ReadDir implements [hdfsio.FS].
-func (f *Faulty) ReadDir(ctx context.Context, name string) (infos []fs.FileInfo, err error) {
-	err = f.do(OpReadDir, name, 0, func() (err error) {
-		infos, err = f.FS.ReadDir(ctx, name)
-		return err
-	})
-	return infos, err
+func (f *Faulty) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error) {
+	return get(f, OpReadDir, name, 0, func() ([]fs.FileInfo, error) { return f.FS.ReadDir(ctx, name) })
 }
 
 // Rename implements [hdfsio.FS]. Inject sees the old name.
@@ -146,14 +139,11 @@ type faultyWriter struct {
 	err    error
 }
 
-func (w *faultyWriter) Write(p []byte) (n int, err error) {
+func (w *faultyWriter) Write(p []byte) (int, error) {
 	if w.err != nil {
 		return 0, w.err
 	}
-	err = w.faulty.do(OpWrite, w.name, w.n, func() (err error) {
-		n, err = w.w.Write(p)
-		return err
-	})
+	n, err := get(w.faulty, OpWrite, w.name, w.n, func() (int, error) { return w.w.Write(p) })
 	w.n += int64(n)
 	return n, w.fail(err)
 }
@@ -184,23 +174,16 @@ type faultyFile struct {
 	n      int64
 }
 
-func (r *faultyFile) Read(p []byte) (n int, err error) {
-	err = r.faulty.do(OpRead, r.name, r.n, func() (err error) {
-		n, err = r.File.Read(p)
-		return err
-	})
+func (r *faultyFile) Read(p []byte) (int, error) {
+	n, err := get(r.faulty, OpRead, r.name, r.n, func() (int, error) { return r.File.Read(p) })
 	r.n += int64(n)
 	return n, err
 }
 
-func (r *faultyFile) ReadAt(p []byte, off int64) (n int, err error) {
+func (r *faultyFile) ReadAt(p []byte, off int64) (int, error) {
 	at, ok := r.File.(io.ReaderAt)
 	if !ok {
 		return 0, &fs.PathError{Op: "readat", Path: r.name, Err: fs.ErrInvalid}
 	}
-	err = r.faulty.do(OpReadAt, r.name, off, func() (err error) {
-		n, err = at.ReadAt(p, off)
-		return err
-	})
-	return n, err
+	return get(r.faulty, OpReadAt, r.name, off, func() (int, error) { return at.ReadAt(p, off) })
 }
