@@ -66,20 +66,14 @@ func (p *Reader) begin() (err error) {
 		c := &p.cols[i]
 		c.at, c.name, c.rows, c.row, c.n = place.at, place.name, s.rows, 0, 0
 		if c.column, c.above, err = p.path(place); err != nil {
-			return fmt.Errorf("column %s: %w", c.name, err)
-		}
-		if c.present != nil {
-			c.above = append(c.above, c.present)
+			return err
 		}
 	}
 	p.nested = p.nested[:0]
 	for _, place := range m.nested {
 		c := nestedColumn{at: place.at, name: place.name}
 		if c.column, c.above, err = p.path(place); err != nil {
-			return fmt.Errorf("column %s: %w", c.name, err)
-		}
-		if c.present != nil {
-			c.above = append(c.above, c.present)
+			return err
 		}
 		p.nested = append(p.nested, c)
 	}
@@ -87,7 +81,7 @@ func (p *Reader) begin() (err error) {
 	return nil
 }
 
-// path opens the column of a place, and the streams that record whether its enclosing structs are present.
+// path opens the column of a place, and the streams that record whether its enclosing structs and its value are present.
 func (p *Reader) path(c place) (_ *column, above []*flags, err error) {
 	for _, n := range c.path[:len(c.path)-1] {
 		if key := (streamKey{uint64(n.id), streamPresent}); p.stripe.streams[key] != (extent{}) {
@@ -95,7 +89,13 @@ func (p *Reader) path(c place) (_ *column, above []*flags, err error) {
 		}
 	}
 	column, err := p.open(c.node())
-	return column, above, err
+	if err != nil {
+		return nil, nil, fmt.Errorf("column %s: %w", c.name, err)
+	}
+	if column.present != nil {
+		above = append(above, column.present)
+	}
+	return column, above, nil
 }
 
 // stream opens a stream of the stripe. A stream that the stripe lacks is empty.
