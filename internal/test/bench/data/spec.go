@@ -19,7 +19,6 @@ const (
 // layout is the generator's description of a table.
 type layout struct {
 	columns []string
-	query   []int // columns of the query key
 	key     string
 }
 
@@ -28,15 +27,13 @@ var layouts = map[Table]layout{
 		columns: []string{"id", "check_id", "rule_no", "index_value", "rule_type", "hit_condition", "rule_desc", "hit_ind",
 			"artificial_ver_result", "cause_code", "opinin", "create_by", "create_date", "update_by", "update_date", "remarks",
 			"del_flag", "trunc_no"},
-		query: []int{1},
-		key:   "salt(check_id) + md5hex(check_id) + id",
+		key: "salt(check_id) + md5hex(check_id) + id",
 	},
 	Opinion: {
 		columns: []string{"id", "buss_no", "current_queue", "target_queue", "submit_user", "submit_time", "submit_opinion",
 			"submit_apply_summary", "business_type", "approval_opinion", "appr_result", "reason", "create_by", "create_date",
 			"update_by", "update_date", "remarks", "del_flag", "trunc_no"},
-		query: []int{1, 8},
-		key:   "salt(buss_no, business_type) + md5hex(buss_no, business_type) + id",
+		key: "salt(buss_no, business_type) + md5hex(buss_no, business_type) + id",
 	},
 }
 
