@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +35,17 @@ func KDCInstalled() error {
 	return nil
 }
 
+// needsKDC skips a test on a machine without a KDC, unless EnvSecure is set.
+func needsKDC(t testing.TB) {
+	t.Helper()
+	if err := KDCInstalled(); err != nil {
+		if os.Getenv(EnvSecure) != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+}
+
 // kerberosTool also searches the directories of administrative programs, which are not in every PATH.
 func kerberosTool(name string) (string, error) {
 	if path, err := exec.LookPath(name); err == nil {
@@ -58,7 +68,7 @@ func seconds(d, otherwise time.Duration) string {
 	if d <= 0 {
 		d = otherwise
 	}
-	return strconv.FormatInt(int64(max(d/time.Second, 1)), 10) + "s"
+	return fmt.Sprintf("%ds", max(d/time.Second, 1))
 }
 
 // ShortSkew is the allowed clock difference, and the time for which a ticket is valid after its end, if Security has a
@@ -129,13 +139,8 @@ func (c *Cluster) makeRealm(ctx context.Context, s Security) error {
 		return err
 	}
 	run := func(name string, args ...string) error {
-		path, err := kerberosTool(name)
-		if err != nil {
-			return err
-		}
-		env := environment(l.kerberosEnvironment()...)
-		if _, err := c.spawner.output(ctx, nil, append([]string{path}, args...), env); err != nil {
-			return fmt.Errorf("%s %s: %w", name, args[0], err)
+		if _, err := c.Kerberos(ctx, nil, name, args...); err != nil {
+			return fmt.Errorf("%s: %w", args[0], err)
 		}
 		return nil
 	}
@@ -231,12 +236,7 @@ func asUser(l layout, name string) []string {
 // its Daemon(KDC) can be ended and started again.
 func StartKDC(t testing.TB, s Security) *Cluster {
 	t.Helper()
-	if err := KDCInstalled(); err != nil {
-		if os.Getenv(EnvSecure) != "" || !errors.Is(err, ErrNoKDC) {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	needsKDC(t)
 	ports, err := pickPorts(0, 1, 1, 0)
 	testcheck.Must(t, err)
 	c := &Cluster{layout: layout{t.TempDir()}, log: Options{}.withDefaults().Log, timeout: defaultStartTimeout, spawner: newSpawner()}
