@@ -25,14 +25,9 @@ func (c *Cluster) format(ctx context.Context) error {
 		}
 		return nil
 	}
-	root, err := cacheRoot()
-	if err != nil {
-		return err
-	}
 	// The root directory belongs to the user that runs the NameNode.
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s kerberos %t", c.hdfsLib, c.state.Security.Kerberos))
-	blank := filepath.Join(root, fmt.Sprintf("blank-%x", sum[:6]))
-	err = fillOnce(ctx, blank, func(part string) error {
+	blank, err := cached(ctx, fmt.Sprintf("blank-%x", sum[:6]), func(part string) error {
 		return c.formatBy(ctx, "-D", "dfs.namenode.name.dir=file://"+filepath.Join(part, "name"))
 	})
 	if err != nil {

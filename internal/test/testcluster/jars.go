@@ -129,13 +129,8 @@ func compile(ctx context.Context, name, lib string, dirs ...string) (string, err
 	if err != nil {
 		return "", err
 	}
-	root, err := cacheRoot()
-	if err != nil {
-		return "", err
-	}
 	libSum := sha256.Sum256([]byte(lib))
-	dir := filepath.Join(root, fmt.Sprintf("%s-%s-%x", name, sum, libSum[:4]))
-	return dir, fillOnce(ctx, dir, func(part string) error {
+	return cached(ctx, fmt.Sprintf("%s-%s-%x", name, sum, libSum[:4]), func(part string) error {
 		javac, err := tool("javac")
 		if err != nil {
 			return err
@@ -143,6 +138,16 @@ func compile(ctx context.Context, name, lib string, dirs ...string) (string, err
 		args := []string{"-nowarn", "-XDsuppressNotes", "-encoding", "UTF-8", "-cp", filepath.Join(lib, "*"), "-d", part}
 		return runTool(ctx, javac, append(args, sources...)...)
 	})
+}
+
+// cached is [fillOnce] for a directory of the cache.
+func cached(ctx context.Context, name string, fill func(part string) error) (dir string, err error) {
+	root, err := cacheRoot()
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(root, name)
+	return dir, fillOnce(ctx, dir, fill)
 }
 
 // fillOnce creates dir with fill, which gets an empty directory next to it. The rename at the end makes it complete,

@@ -67,14 +67,9 @@ func cachedJars(ctx context.Context, pom, prefix, suffix string, options ...stri
 		return "", err
 	}
 	pom = filepath.Join(src, pom)
-	root, err := cacheRoot()
-	if err != nil {
-		return "", err
-	}
 	sum, err := contentHash(pom)
 	if err != nil {
 		return "", err
 	}
-	lib := filepath.Join(root, prefix+sum+suffix)
-	return lib, fillOnce(ctx, lib, func(part string) error { return fetchJars(ctx, pom, part, options...) })
+	return cached(ctx, prefix+sum+suffix, func(part string) error { return fetchJars(ctx, pom, part, options...) })
 }
