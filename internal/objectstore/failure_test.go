@@ -41,7 +41,7 @@ func impatient(t *testing.T, name string, endpoints []string, log io.Writer, f t
 	stores := &Stores{Endpoints: endpoints, Log: slog.New(slog.NewTextHandler(log, nil))}
 	s, _, err := stores.Open(name)
 	testcheck.Must(t, err)
-	t.Cleanup(func() { testcheck.Must(t, stores.Close()) })
+	t.Cleanup(stores.Close)
 	s.transport, s.patience = f, patience{Policy: retry.Policy{}, tries: 5, first: 3, silent: time.Minute}
 	return s
 }

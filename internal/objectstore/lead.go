@@ -81,9 +81,8 @@ func (s *Store) reuse(r *span) {
 }
 
 // Close cancels running requests and closes idle connections. The caller closes files before.
-func (s *Store) Close() error {
+func (s *Store) Close() {
 	s.cancel()
 	s.work.Wait()
 	s.Rest()
-	return nil
 }

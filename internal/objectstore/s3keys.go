@@ -205,10 +205,13 @@ func (k *s3Keys) renew() (credentials.Value, time.Time, error) {
 	case err != nil && k.found.meaning(err) == refused:
 		err = finalf("the credentials (%s) were refused: %w", k.found.name, bare(err))
 	case err != nil || v.AccessKeyID == "":
-		err = keysError{fmt.Errorf("the credentials (%s) could not be renewed: %w", k.found.name, bare(orNone(err)))}
+		err = keysError{fmt.Errorf("the credentials (%s) could not be renewed: %w", k.found.name, bare(cmp.Or(err, errNone)))}
 	}
 	return v, v.Expiration, err
 }
+
+// errNone reports a place that has no credentials any more.
+var errNone = errors.New("there are none")
 
 // credentialSource names the source of the credentials.
 func (k *s3Keys) credentialSource() string {

@@ -3,7 +3,6 @@ package objectstore
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -171,20 +170,11 @@ func (s *Stores) Rest() {
 }
 
 // Close cancels running requests and closes all buckets.
-func (s *Stores) Close() error {
+func (s *Stores) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var errs []error
 	for _, one := range s.open {
-		errs = append(errs, one.Close())
+		one.Close()
 	}
 	s.open = nil
-	return errors.Join(errs...)
-}
-
-func orNone(err error) error {
-	if err == nil {
-		return errors.New("there are none")
-	}
-	return err
 }

@@ -192,7 +192,8 @@ func (e *Env) Places(inputs []string) ([]func(name string) string, error) {
 // Close closes all connections, cancels the delegation tokens that were issued to the environment, and ends its login.
 func (e *Env) Close() error {
 	e.closeSecrets()
-	errs := []error{e.stores().Close()}
+	e.stores().Close()
+	var errs []error
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, h := range e.hdfs {
