@@ -41,8 +41,6 @@ type Meta struct {
 	Bloom       BloomType // BloomNone without a filter
 	BloomKeys   int64     // keys in the filter
 	IndexLevels int       // of the data index, at least 1
-	RootEntries int       // of its root block
-	Comparator  string    // Java class that compares the keys
 	Major       int       // 3
 	Minor       int
 	FirstKey    []byte            // of the first cell, as the flat bytes of HBase's KeyValue; nil in a file without cells
@@ -269,8 +267,7 @@ func (r *Reader) settings() error {
 func (r *Reader) Meta() Meta {
 	m := Meta{
 		Bytes: r.size, Cells: r.trailer.cells, Compression: r.trailer.compression, Encoding: r.decoder.encoding,
-		IndexLevels: int(r.trailer.levels), RootEntries: r.root.len(), Comparator: r.trailer.comparator,
-		Major: r.trailer.major, Minor: r.trailer.minor,
+		IndexLevels: int(r.trailer.levels), Major: r.trailer.major, Minor: r.trailer.minor,
 		LastKey: bytes.Clone(r.info[infoLastKey]), Info: maps.Clone(r.info),
 	}
 	if r.bloom != nil {

@@ -55,7 +55,6 @@ type Stats struct {
 	FirstRow []byte // owned by the caller, as LastRow is; nil in a file without cells
 	LastRow  []byte
 	Blocks   int64 // data blocks
-	Levels   int   // of the data index
 }
 
 // NewWriter returns a writer of one file. It writes nothing to out before about
@@ -304,7 +303,7 @@ func (w *Writer) Finish() (Stats, error) {
 		return Stats{}, w.fail(w.blocks.err)
 	}
 	w.stats.Cells, w.stats.Bytes = w.info.cells, w.blocks.base
-	w.stats.Blocks, w.stats.Levels = w.dataBlocks, root.levels
+	w.stats.Blocks = w.dataBlocks
 	if w.started {
 		w.stats.FirstRow = w.info.firstRow
 		w.stats.LastRow = append([]byte(nil), w.prev.row()...)

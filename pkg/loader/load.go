@@ -186,18 +186,18 @@ func (l *load) stalled() bool {
 // plan adds groups that are to be sent to the report.
 func (l *load) plan(groups []group) {
 	for _, g := range groups {
-		l.locate(g, PlaceSource, 0)
+		l.locate(g, PlaceSource)
 	}
 }
 
 // locate records the place of a region's files, for the report and for clean.
-func (l *load) locate(g group, place Place, took time.Duration) {
+func (l *load) locate(g group, place Place) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, f := range g.files {
 		l.place[f.Path] = place
 	}
-	l.regions[string(g.region.Start)] = &RegionLoad{Region: g.region, Files: g.files, Attempts: g.attempts, Place: place, Took: took}
+	l.regions[string(g.region.Start)] = &RegionLoad{Region: g.region, Files: g.files, Attempts: g.attempts, Place: place}
 }
 
 // summarize completes the report.

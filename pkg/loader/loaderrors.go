@@ -83,8 +83,6 @@ type FileState struct {
 	Mode               fs.FileMode
 	DirOwner, DirGroup string
 	DirMode            fs.FileMode
-	// Moved says that it was in the staging directory and was moved back to its source.
-	Moved bool
 	// Err is why it could not be looked for or moved back.
 	Err error
 }

@@ -46,7 +46,7 @@ func (l *load) resolve(ctx context.Context) ([]HFile, error) {
 
 // settleGroup resolves the outcome of a region's files. After an exception the server has finished with them; after a lost answer it may
 // not have.
-func (l *load) settleGroup(g group, cause error, took time.Duration, answered bool) (group, error) {
+func (l *load) settleGroup(g group, cause error, answered bool) (group, error) {
 	l.cluster.log.Debug("answer lost, resolving the outcome of the files", "region", g.region.Encoded, "server", g.region.Server, "error", cause)
 	lost := &UnknownOutcomeError{Table: l.req.Table, Region: g.region, Token: l.staged, Files: g.files, Err: cause}
 	if err := notify(l, l.req.Events.OnUnknown, lost); err != nil {
@@ -57,7 +57,7 @@ func (l *load) settleGroup(g group, cause error, took time.Duration, answered bo
 		l.cluster.log.Warn("bulk load partially applied: some files are visible", "region", g.region.Encoded, "loaded", len(out.loaded), "pending", n)
 	}
 	if len(out.loaded) > 0 {
-		if err := l.loaded(g, out.loaded, took); err != nil {
+		if err := l.loaded(g, out.loaded); err != nil {
 			return g, err
 		}
 	}
@@ -69,7 +69,7 @@ func (l *load) settleGroup(g group, cause error, took time.Duration, answered bo
 		return g, nil
 	}
 	g.files = out.source
-	g, err := l.returned(g, cause, took)
+	g, err := l.returned(g, cause)
 	if most := sameExceptions(cause); answered && g.same >= most {
 		return g, errors.Join(&RegionError{Table: l.req.Table, Region: g.region, Files: g.files, Attempts: g.attempts, Causes: l.remoteCauses(l.linger, g, cause), Err: cause}, eventError(err))
 	}

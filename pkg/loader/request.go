@@ -193,7 +193,6 @@ type RegionLoad struct {
 	// Place is the place of all its files: PlaceSource if it was not sent or the server did nothing, PlaceStore if it was loaded, else
 	// PlaceUnknown.
 	Place Place
-	Took  time.Duration // of the last attempt
 }
 
 // Validate checks the request as far as is possible without a cluster.

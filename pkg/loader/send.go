@@ -16,16 +16,16 @@ import (
 // send sends one region's files once, and resolves their outcome. With a returnedError it returns the files that are still to be sent.
 func (l *load) send(ctx context.Context, at *line, g group) (group, error) {
 	if g.region.Server == "" {
-		return l.returned(g, errNotAssigned, 0)
+		return l.returned(g, errNotAssigned)
 	}
 	conn, err := at.open(ctx, l.cluster, g.region.Server)
 	if err != nil {
 		if ctx.Err() != nil {
 			return g, context.Cause(ctx)
 		}
-		return l.returned(g, err, 0)
+		return l.returned(g, err)
 	}
-	l.locate(g, PlaceUnknown, 0)
+	l.locate(g, PlaceUnknown)
 	g.called = true
 	started := time.Now()
 	loaded, err := l.call(ctx, conn, g)
@@ -33,43 +33,43 @@ func (l *load) send(ctx context.Context, at *line, g group) (group, error) {
 	at.answered(took, err)
 	if err == nil && loaded {
 		l.cluster.log.Debug("region loaded", "region", g.region.Encoded, "files", len(g.files), "took", took)
-		return g, l.loaded(g, g.files, took)
+		return g, l.loaded(g, g.files)
 	}
 	if err == nil {
-		return l.refused(ctx, g, took)
+		return l.refused(ctx, g)
 	}
 	if re, ok := errors.AsType[*RemoteError](err); ok {
 		switch re.reaction() {
 		case relocate, backOff:
-			return l.returned(g, re, took)
+			return l.returned(g, re)
 		case giveUp:
 			// Checks that the server makes before it moves anything. But a coprocessor may throw the same after the load.
 			if l.atSources(g.files) {
-				l.locate(g, PlaceSource, took)
+				l.locate(g, PlaceSource)
 				l.notDone(g, re)
 				return g, &RegionError{Table: l.req.Table, Region: g.region, Files: g.files, Attempts: g.attempts, Causes: l.remoteCauses(l.linger, g, re), Err: re}
 			}
 		}
-		return l.settleGroup(g, err, took, true)
+		return l.settleGroup(g, err, true)
 	}
 	if ce, ok := errors.AsType[*ConnectionError](err); ok && !ce.Sent {
-		return l.returned(g, ce, took)
+		return l.returned(g, ce)
 	}
-	return l.settleGroup(g, err, took, false)
+	return l.settleGroup(g, err, false)
 }
 
 // loaded records that files of a group are in the region, and reports it.
-func (l *load) loaded(g group, files []HFile, took time.Duration) error {
+func (l *load) loaded(g group, files []HFile) error {
 	if len(files) == len(g.files) {
-		l.locate(g, PlaceStore, took)
+		l.locate(g, PlaceStore)
 	}
 	l.stored(files)
 	return notifyPair(l, l.req.Events.OnLoaded, g.region, files)
 }
 
 // returned reports a load that was not begun. All its files are at their sources.
-func (l *load) returned(g group, reason error, took time.Duration) (group, error) {
-	l.locate(g, PlaceSource, took)
+func (l *load) returned(g group, reason error) (group, error) {
+	l.locate(g, PlaceSource)
 	if kind := failureKind(reason); g.failure == kind {
 		g.same++
 	} else {
@@ -129,7 +129,7 @@ var errRefused = errors.New("refused without a reason")
 // answer may they be moved at once: after a lost one the server may still be working. They are sent again if the region has changed
 // meanwhile, which then was the reason, or if this is the first time: a region that was busy with a flush answers the same. After the
 // second time, sending them again does not help.
-func (l *load) refused(ctx context.Context, g group, took time.Duration) (group, error) {
+func (l *load) refused(ctx context.Context, g group) (group, error) {
 	outer := ctx
 	ctx, cancel := context.WithTimeoutCause(l.linger, l.cluster.cfg.RetryTimeout,
 		fmt.Errorf("looking for the files of a refused load took more than %s", l.cluster.cfg.RetryTimeout))
@@ -158,7 +158,7 @@ func (l *load) refused(ctx context.Context, g group, took time.Duration) (group,
 		}
 	}
 	if lost {
-		l.locate(g, PlaceUnknown, took)
+		l.locate(g, PlaceUnknown)
 		l.mu.Lock()
 		for _, state := range e.Files {
 			l.place[state.File.Path] = state.Place
@@ -168,20 +168,20 @@ func (l *load) refused(ctx context.Context, g group, took time.Duration) (group,
 	}
 	if len(done) > 0 {
 		l.cluster.log.Warn("bulk load partially applied, then refused: some files are visible", "region", g.region.Encoded, "loaded", len(done), "pending", len(rest))
-		if err := l.loaded(g, done, took); err != nil || len(rest) == 0 {
+		if err := l.loaded(g, done); err != nil || len(rest) == 0 {
 			return g, err
 		}
 		g.files = rest
 	}
-	l.locate(g, PlaceSource, took)
+	l.locate(g, PlaceSource)
 	if regions, err := l.cluster.Regions(ctx, l.req.Table); err == nil {
 		now := regions[find(regions, g.files[0].First)]
 		if !bytes.Equal(now.Name, g.region.Name) || now.Server != g.region.Server {
-			return l.returned(g, fmt.Errorf("refused while the region moved to %s on %s", now.Encoded, now.Server), took)
+			return l.returned(g, fmt.Errorf("refused while the region moved to %s on %s", now.Encoded, now.Server))
 		}
 	}
 	if g.failure != errRefused.Error() && outer.Err() == nil {
-		return l.returned(g, errRefused, took)
+		return l.returned(g, errRefused)
 	}
 	e.Causes = l.causes(ctx, g)
 	return g, errors.Join(e, notify(l, l.req.Events.OnRefused, e))
@@ -209,7 +209,7 @@ func (l *load) findFile(ctx context.Context, f HFile) FileState {
 			l.describe(ctx, &state, atStage)
 			return state
 		}
-		state.Place, state.Path, state.Moved = PlaceSource, source, true
+		state.Place, state.Path = PlaceSource, source
 		l.describe(ctx, &state, atStage)
 	case errors.Is(sourceErr, fs.ErrNotExist) && errors.Is(stageErr, fs.ErrNotExist):
 		state.Place = PlaceGone

@@ -76,7 +76,6 @@ const checkEvery = 1 << 12
 
 // Stats counts what a scan has read and returned.
 type Stats struct {
-	Files int
 	Read  int64 // cells in the files
 	Rows  int64 // with cells that were returned
 	Cells int64 // that were returned
@@ -156,7 +155,6 @@ func (sc *Scan) open(ctx context.Context, s *Snapshot, v View) (err error) {
 			places = append(places, place{cells: f, family: i, rank: rank})
 		}
 	}
-	sc.stats.Files = len(sc.files)
 	if len(v.Start) > 0 {
 		sc.before = sc.offset()
 	}
