@@ -38,7 +38,6 @@ func (p *azure) list(prefix, token string, most int) *request {
 // azureName is a name in a list. Azure percent-encodes a name that XML cannot contain.
 type azureName struct{ key string }
 
-// UnmarshalXML implements [xml.Unmarshaler].
 func (n *azureName) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
 	var e struct {
 		Encoded bool   `xml:"Encoded,attr"`

@@ -101,7 +101,6 @@ func newAzureKeys(account string, c map[string]string) (*azureKeys, error) {
 	return k, nil
 }
 
-// sign adds the credentials to a request.
 func (k *azureKeys) sign(ctx context.Context, h *http.Request) error {
 	h.Header.Set("X-Ms-Date", time.Now().UTC().Format(http.TimeFormat))
 	switch {

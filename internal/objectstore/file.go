@@ -83,7 +83,6 @@ func (f *file) Close() error {
 	return nil
 }
 
-// Read implements [io.Reader].
 func (f *file) Read(p []byte) (int, error) {
 	f.mu.Lock()
 	at := f.pos
@@ -111,7 +110,6 @@ func (f *file) Within(start, end int64) {
 	f.prefetch(w, start)
 }
 
-// ReadAt implements [io.ReaderAt].
 func (f *file) ReadAt(p []byte, off int64) (n int, err error) {
 	if off < 0 {
 		return 0, &fs.PathError{Op: "readat", Path: f.store.name(f.object.key), Err: errors.New("negative offset")}

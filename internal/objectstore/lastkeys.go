@@ -70,7 +70,6 @@ func (l *lastKeys[T]) get(renew func() (v T, until time.Time, err error)) (T, er
 	return l.value, nil
 }
 
-// had reports whether there were credentials.
 func (l *lastKeys[T]) had() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

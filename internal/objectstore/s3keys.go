@@ -77,7 +77,6 @@ func (p *keyPlace) values() (credentials.Value, error) {
 	return p.looking.share(ctx, func() (credentials.Value, error) { return p.GetWithContext(nil) })
 }
 
-// meaning judges a failed look-up.
 func (p *keyPlace) meaning(err error) lookUp {
 	if p.judge == nil || err == errSilent {
 		return failed
@@ -104,7 +103,6 @@ type role struct {
 	proxied bool // the last request went to a proxy, which answers if the machine has no metadata service
 }
 
-// RoundTrip implements [http.RoundTripper].
 func (r *role) RoundTrip(q *http.Request) (*http.Response, error) {
 	proxy, _ := http.ProxyFromEnvironment(q)
 	resp, err := r.RoundTripper.RoundTrip(q)
@@ -213,7 +211,6 @@ func (k *s3Keys) renew() (credentials.Value, time.Time, error) {
 // errNone reports a place that has no credentials any more.
 var errNone = errors.New("there are none")
 
-// credentialSource names the source of the credentials.
 func (k *s3Keys) credentialSource() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

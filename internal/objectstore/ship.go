@@ -68,7 +68,6 @@ func (s *Stores) Take(secret []byte) error {
 	return nil
 }
 
-// protocol returns the protocol of the bucket.
 func (c shipped) protocol() (*s3, error) {
 	base, err := url.Parse(c.Base)
 	if err != nil {

@@ -127,7 +127,6 @@ func (s *Store) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
 	return info{s, object{key: key}, true}, nil
 }
 
-// describe requests an object's description.
 func (s *Store) describe(ctx context.Context, key string) (o object, err error) {
 	err = s.do(ctx, s.name(key), func() *request { return s.protocol.head(key) }, func(resp *http.Response) (err error) {
 		o, err = s.protocol.describe(resp)
@@ -234,7 +233,6 @@ func (s *Store) element(prefix, key string, dir bool) error {
 	return nil
 }
 
-// page requests a page of a list.
 func (s *Store) page(ctx context.Context, prefix, token string, most int) (p page, err error) {
 	err = s.do(ctx, s.root, func() *request { return s.protocol.list(prefix, token, most) }, func(resp *http.Response) error {
 		body, err := readBody(resp)

@@ -71,7 +71,6 @@ func (h *HDFS) expireIn(d time.Duration) {
 	})
 }
 
-// closeAll closes sessions.
 func closeAll(sessions []*session) {
 	for _, s := range sessions {
 		s.close()

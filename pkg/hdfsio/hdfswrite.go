@@ -91,7 +91,6 @@ type hdfsWriter struct {
 	info fs.FileInfo // the file after Finish
 }
 
-// Info implements [Finished].
 func (w *hdfsWriter) Info() fs.FileInfo { return w.info }
 
 func (w *hdfsWriter) Write(p []byte) (int, error) {
@@ -165,7 +164,6 @@ func (w *hdfsWriter) askBlock() error {
 	return err
 }
 
-// endBlock completes the current block.
 func (w *hdfsWriter) endBlock() (err error) {
 	if w.block != nil {
 		w.last, err = w.block.Close()

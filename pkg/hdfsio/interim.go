@@ -69,7 +69,6 @@ func (w *interimWriter) letGo() {
 	}
 }
 
-// Finish implements [Writer].
 func (w *interimWriter) Finish() error {
 	if err := w.check(); err != nil {
 		return err
@@ -98,7 +97,6 @@ func (w *interimWriter) Finish() error {
 	}
 }
 
-// Abort implements [Writer].
 func (w *interimWriter) Abort() error {
 	w.letGo()
 	if w.file != nil {
@@ -108,7 +106,6 @@ func (w *interimWriter) Abort() error {
 	return nil
 }
 
-// Info implements [Finished].
 func (w *interimWriter) Info() fs.FileInfo {
 	if w.file == nil {
 		return nil
@@ -143,7 +140,6 @@ func (w *interimWriter) Reopen(ctx context.Context) (fs.File, error) {
 	return w.hdfs.Open(ctx, w.name)
 }
 
-// readBack reads the file into data.
 func (w *interimWriter) readBack(ctx context.Context, data *[]byte) error {
 	r := w.hdfs.dfs.OpenWritten(w.name, *w.file.last)
 	defer r.Close()

@@ -123,7 +123,6 @@ func (c *Conf) mountTable(name, table string) (mountTable, error) {
 	return t, nil
 }
 
-// mountTarget returns the target of a link.
 func (c *Conf) mountTarget(name string, l mountedLink) (Location, error) {
 	u, err := url.Parse(l.target)
 	if err != nil {

@@ -29,7 +29,6 @@ type block struct {
 	onData int // header and data, without checksums
 }
 
-// end returns the offset after the block.
 func (b *block) end() int64 { return b.offset + headerSize + int64(b.onDisk) }
 
 // blockReader reads blocks one at a time into its own buffers.

@@ -108,7 +108,6 @@ func (f *bloomReader) keyOf(row, qualifier []byte) []byte {
 	return row
 }
 
-// chunk reads chunk i.
 func (f *bloomReader) chunk(blocks *blockReader, i int) (*block, error) {
 	blk, err := blocks.read(f.entries.places[i].offset)
 	if err != nil {

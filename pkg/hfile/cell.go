@@ -178,7 +178,6 @@ func commonPrefix(a, b []byte) int {
 	return i
 }
 
-// setFlat copies another cell's key to f.
 func (f *flat) setFlat(from *flat) {
 	f.key = append(f.key[:0], from.key...)
 	f.rowLen, f.famLen = from.rowLen, from.famLen

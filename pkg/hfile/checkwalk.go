@@ -84,7 +84,6 @@ func (c *checker) walkBlocks() error {
 	return nil
 }
 
-// block checks one block of the walk.
 func (c *checker) block(blk *block) error {
 	l := &c.layout
 	chain := blockKinds[blk.kind].chain

@@ -82,7 +82,6 @@ func (c *compressor) blockStream(dst, src []byte, most int) ([]byte, error) {
 	return dst, nil
 }
 
-// piece appends one packed piece.
 func (c *compressor) piece(dst, src []byte) ([]byte, error) {
 	at := len(dst)
 	switch c.codec {

@@ -21,7 +21,6 @@ type cellDecoder struct {
 	tagDict  *tagDict
 }
 
-// start starts decoding a data block's payload.
 func (c *cellDecoder) start(blk *block) error {
 	c.d = decbuf{b: blk.payload}
 	c.first = true

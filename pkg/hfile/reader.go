@@ -186,7 +186,6 @@ func (r *Reader) loadOnOpen() error {
 	return nil
 }
 
-// readRoot reads n entries in root format.
 func (x *indexEntries) readRoot(d *decbuf, n int) error {
 	for range n {
 		p := placed{offset: d.i64(), size: int32(d.i32())}

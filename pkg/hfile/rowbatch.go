@@ -77,7 +77,6 @@ func (s *spares[T]) give(t T) {
 	s.free = append(s.free, t)
 }
 
-// encoder returns a new encoder of batches.
 func (e *encoders) encoder() *RowWriter {
 	w := &Writer{options: e.options, fullAt: e.options.blockLimits(), started: true, block: make([]byte, 0, e.block)}
 	w.blocks = &blockWriter{comp: compressor{codec: e.options.Compression, level: e.options.Level, framing: e.options.Zstd}}

@@ -55,7 +55,6 @@ func (b *Rows) Add(key []byte, lens []int32, data []byte) {
 // added before.
 func (b *Rows) WhenDone(f func()) { b.done = f }
 
-// addValues adds a copy of a row.
 func (b *Rows) addValues(key []byte, values [][]byte) {
 	size := len(key) + shortValue
 	for _, v := range values {

@@ -157,7 +157,6 @@ func (r *RowWriter) shareRow(row []byte, values [][]byte) {
 	}
 }
 
-// cutCopied cuts the copied rows into batches.
 func (r *RowWriter) cutCopied() {
 	b := r.copied
 	if b == nil {

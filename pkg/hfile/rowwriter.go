@@ -105,7 +105,6 @@ func rowTooLong(row []byte) error {
 	return fmt.Errorf("%w: row of %d bytes, more than %d", ErrTooLarge, len(row), MaxRowLen)
 }
 
-// lastRow returns the row appended last.
 func (r *RowWriter) lastRow() []byte {
 	if b := r.copied; b != nil {
 		return b.rows[len(b.rows)-1].key

@@ -233,7 +233,6 @@ func (x *indexEntries) find(want *flat) (placed, error) {
 	return x.places[max(lo-1, 0)], nil
 }
 
-// readNonRoot reads a leaf or intermediate block.
 func (x *indexEntries) readNonRoot(b []byte) error {
 	n, err := countNonRoot(b)
 	if err != nil {

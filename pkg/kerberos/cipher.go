@@ -149,7 +149,6 @@ func (p *protector) unsteal(b []byte) {
 	p.crypt(b[:full])
 }
 
-// swap exchanges two blocks.
 func swap(a, b []byte) {
 	var t [aes.BlockSize]byte
 	copy(t[:], a)

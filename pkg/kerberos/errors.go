@@ -54,7 +54,6 @@ func find(err error) *mistake {
 	return nil
 }
 
-// loginError explains a failed login.
 func loginError(principal string, o Options, err error) error {
 	text := err.Error()
 	switch m := find(err); {

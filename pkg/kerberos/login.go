@@ -104,7 +104,6 @@ func (c *Client) Close() {
 	}()
 }
 
-// loginKeytab logs in with a keytab.
 func (o Options) loginKeytab() (*state, string, error) {
 	user, realm, err := ParsePrincipal(o.Principal, o.Config.Realm())
 	if err != nil {
@@ -209,7 +208,6 @@ func cachePath(name string) (string, error) {
 	return "", fmt.Errorf("ticket cache of type %s: only FILE is supported: run kinit -c FILE:PATH and set KRB5CCNAME=FILE:PATH, or use a keytab", kind)
 }
 
-// loginCache reads the ticket cache.
 func (o Options) loginCache() (*state, string, error) {
 	path, err := cachePath(o.Cache)
 	if err != nil {

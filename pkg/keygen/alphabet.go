@@ -41,7 +41,6 @@ func (a Alphabet) union(b Alphabet) Alphabet {
 	return a
 }
 
-// bytes returns the members in ascending order.
 func (a Alphabet) bytes() []byte {
 	var s []byte
 	for b := range 256 {

@@ -61,7 +61,6 @@ func (in *input) bytes(fields [][]byte) ([]byte, error) {
 	return b, nil
 }
 
-// fail returns an error about the arguments.
 func (in *input) fail(err error) error { return &FieldError{Column: in.column, Err: err} }
 
 // columnOp is a field. An empty field is an error, unless that is allowed.

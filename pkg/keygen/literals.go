@@ -72,7 +72,6 @@ func unescape(s string) (x byte, n int, ok bool) {
 	return 0, 0, false
 }
 
-// decimal reads a number.
 func (p *parser) decimal() (Expr, error) {
 	from := p.at
 	p.at++ // the sign or the first digit

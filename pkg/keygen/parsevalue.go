@@ -178,7 +178,6 @@ func (p *parser) list(operand func() error) error {
 	}
 }
 
-// conditional parses case after its first word.
 func (p *parser) conditional(depth int) (Expr, error) {
 	o := Operation{Name: "case"}
 	start := p.at

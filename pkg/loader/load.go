@@ -169,7 +169,6 @@ func notifyPair[A, B any](l *load, event func(A, B) error, a A, b B) error {
 	return notify(l, func(b B) error { return event(a, b) }, b)
 }
 
-// progressed records the time of progress.
 func (l *load) progressed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -200,7 +199,6 @@ func (l *load) locate(g group, place Place) {
 	l.regions[string(g.region.Start)] = &RegionLoad{Region: g.region, Files: g.files, Attempts: g.attempts, Place: place}
 }
 
-// summarize completes the report.
 func (l *load) summarize() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -136,7 +136,6 @@ func regionInfo(row, value []byte) (*pb.RegionInfo, error) {
 	return info, nil
 }
 
-// tableOf returns the table of a region.
 func tableOf(info *pb.RegionInfo) TableName {
 	return TableName{Namespace: string(info.GetTableName().GetNamespace()), Qualifier: string(info.GetTableName().GetQualifier())}
 }

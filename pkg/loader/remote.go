@@ -65,7 +65,6 @@ var (
 	}
 )
 
-// reaction classifies the exception.
 func (e *RemoteError) reaction() reaction {
 	short := e.shortClass()
 	switch {

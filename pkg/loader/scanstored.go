@@ -160,7 +160,6 @@ func replacedBy(c Cell, newer []Cell) bool {
 	})
 }
 
-// column returns the cells of a column.
 func column(cells []Cell, family, qualifier []byte) []Cell {
 	at, _ := slices.BinarySearchFunc(cells, 0, func(c Cell, _ int) int {
 		return cmp.Or(bytes.Compare(c.Family, family), bytes.Compare(c.Qualifier, qualifier))

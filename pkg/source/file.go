@@ -188,7 +188,6 @@ const (
 	sepLineFeed                // it does not occur, and the file ends with a line feed
 )
 
-// seek searches for the record separator.
 func (f *inputFile) seek(ctx context.Context, record byte, o *Options) (_ sepSeen, err error) {
 	src, err := f.openText(ctx, 0)
 	if err != nil {

@@ -130,7 +130,6 @@ func formats() []registered {
 	}
 }
 
-// become sets the format of a file.
 func (f *inputFile) become(k *registered) {
 	f.format, f.kind, f.facts = k.name, k.format, k.facts()
 }

@@ -181,7 +181,6 @@ func (in *Input) ReaderMemory() int64 {
 	return most
 }
 
-// plan cuts the files into splits.
 func (in *Input) plan(ctx context.Context) error {
 	if in.opts.Splits != nil {
 		return in.planned(ctx, slices.Clone(in.opts.Splits))

@@ -194,7 +194,6 @@ func (o Options) checkFormat() error {
 	return fmt.Errorf("format %q is not known: it is %s or %s", o.Format, strings.Join(names[:last], ", "), names[last])
 }
 
-// checkDialect reports options that contradict a dialect.
 func (o Options) checkDialect() error {
 	d := o.Dialect
 	switch {
@@ -213,7 +212,6 @@ var errNoColumns = errors.New("a dump has no header: the names of its columns mu
 // ErrNoHeader is matched by errors about text without names of columns, if none are given.
 var ErrNoHeader = setting.Errorf("text without a header needs the names of its columns: give %s", setting.Columns)
 
-// dumpSeps returns the separators of a dump.
 func (o Options) dumpSeps() (field, record byte) {
 	return o.FieldSep.or(0x01), o.RecordSep.or(0x10)
 }

@@ -39,7 +39,6 @@ type strays struct {
 	comments bool // can follow a record
 }
 
-// strays returns the strays of the file.
 func (f *inputFile) strays(o *Options) (s strays) {
 	s.length = math.MaxUint32
 	if !f.facts.cut {

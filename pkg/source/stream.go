@@ -43,7 +43,6 @@ func (f *inputFile) openText(ctx context.Context, start int64) (_ *textStream, e
 	return s, nil
 }
 
-// Read implements [io.Reader].
 func (s *textStream) Read(p []byte) (int, error) {
 	if s.text != nil {
 		return s.text.Read(p)

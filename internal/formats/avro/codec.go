@@ -123,7 +123,6 @@ func (u *unpacker) unxz(dst, data []byte, limit int64) (_ []byte, need int64, er
 	return dst, need, err
 }
 
-// unzstd unpacks Zstandard frames.
 func (u *unpacker) unzstd(dst, data []byte, limit int64) ([]byte, int64, error) {
 	if u.zstd == nil || u.most != limit {
 		z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(uint64(max(limit, 1))))

@@ -27,7 +27,6 @@ type cursor struct {
 	full   bool     // buf reached its limit
 }
 
-// fail records the reason of a fault.
 func (c *cursor) fail(reason string) bool {
 	c.reason = reason
 	return false
@@ -58,7 +57,6 @@ func (c *cursor) field() string {
 	return strings.Join(names, ".") + more
 }
 
-// enter counts a level of nesting.
 func (c *cursor) enter() bool {
 	if c.depth++; c.depth > maxDepth {
 		return c.fail("values are nested more than 1000 deep")

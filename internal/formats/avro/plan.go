@@ -66,7 +66,6 @@ func (c *cursor) error(block *Block, size, limit int) error {
 	return &Error{Offset: block.Offset, Record: block.Next + 1, Field: c.field(), Reason: c.reason}
 }
 
-// record takes the fields of a record.
 func (c *cursor) record(parts []part, fields []span.Span) bool {
 	for i := range parts {
 		p := &parts[i]

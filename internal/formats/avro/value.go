@@ -120,7 +120,6 @@ func (c *cursor) scalar(n *node) bool {
 	return true
 }
 
-// number appends an int or long.
 func (c *cursor) number(n *node, v int64) bool {
 	switch n.logical {
 	case logicalDate:
@@ -166,7 +165,6 @@ func (c *cursor) octets(n *node, at, size int) bool {
 	return true
 }
 
-// appendTime appends a time of day.
 func appendTime(dst []byte, v, unit int64) []byte {
 	second, fraction := v/unit, v%unit
 	if v < 0 {

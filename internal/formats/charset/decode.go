@@ -22,7 +22,6 @@ func room(dst []byte, n int) (grown, free []byte) {
 	return dst, dst[len(dst):cap(dst)]
 }
 
-// decodeSingle decodes a single-byte set.
 func (c *Charset) decodeSingle(dst, src []byte) (out []byte, n, bad int) {
 	bad = -1
 	ascii := c.safe > 0 // bytes below 0x80 are ASCII

@@ -47,7 +47,6 @@ func (c *Charset) NewReader(r io.Reader) *Reader {
 	return &Reader{from: r, set: c, in: make([]byte, 0, readSize)}
 }
 
-// Read implements [io.Reader].
 func (r *Reader) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -137,7 +136,6 @@ func (r *Reader) begin() error {
 	return nil
 }
 
-// drop drops the next n bytes.
 func (r *Reader) drop(n int) {
 	r.at += int64(n)
 	r.in = r.in[:copy(r.in, r.in[n:])]

@@ -59,7 +59,6 @@ func (a *Ahead) run(r io.Reader) {
 	}
 }
 
-// Read implements [io.Reader].
 func (a *Ahead) Read(p []byte) (int, error) {
 	for a.off == len(a.at.data) {
 		if a.at.err != nil {

@@ -68,7 +68,6 @@ func (g *xzGuard) take(n int) ([]byte, error) {
 	return g.ahead[at:], nil
 }
 
-// begin clears ahead.
 func (g *xzGuard) begin() { g.ahead = make([]byte, 0, 64) }
 
 func (g *xzGuard) streamHeader() error {

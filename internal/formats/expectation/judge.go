@@ -74,7 +74,6 @@ func (c *Counts) Judge(checks []*Check, earlier func(n int) []int64) (*Counts, e
 	return &judged, nil
 }
 
-// rows judges the number of records.
 func (f *Finding) rows(check *Check, records int64, earlier func(n int) []int64) {
 	f.Found = setting.Count(records, "record")
 	if check.last == 0 {
@@ -109,7 +108,6 @@ func median(list []int64) *big.Rat {
 	return sum.Quo(sum, big.NewRat(2, 1))
 }
 
-// values judges the values of a column.
 func (f *Finding) values(check *Check, n *Count, c *Counts) {
 	of := fmt.Sprintf("%d of %s", n.Failed, setting.Count(n.Checked, "value"))
 	bad := n.Failed > 0

@@ -8,7 +8,6 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// operation compiles a condition.
 func (c *compiler) operation(o keygen.Operation) (n node, err error) {
 	name, negated := strings.CutPrefix(o.Name, "not ")
 	if o.Name == "is not null" {

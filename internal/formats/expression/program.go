@@ -71,7 +71,6 @@ func (p *Program) True(fields [][]byte) (bool, error) {
 	return v.truth && !v.null, nil
 }
 
-// fail names the expression in an error.
 func (p *Program) fail(err error) error {
 	if err == nil {
 		return nil

@@ -71,7 +71,6 @@ func (p *Parser) Parse(buf []byte, start, end int, fields []span.Span) (grown []
 // Blank reports whether a line has only blanks. A blank line is neither a record nor a fault.
 func Blank(line []byte) bool { return skipBlanks(line, 0) == len(line) }
 
-// parseLine reads the whole line.
 func (p *Parser) parseLine(b []byte) (next int, f fault) {
 	i := skipBlanks(b, 0)
 	if i >= len(b) || b[i] != '{' {

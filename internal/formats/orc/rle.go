@@ -18,7 +18,6 @@ type ints struct {
 	run    [maxRun]int64
 }
 
-// next returns the next number.
 func (d *ints) next() (int64, error) {
 	if d.at == d.n {
 		if err := d.load(); err != nil {
@@ -30,7 +29,6 @@ func (d *ints) next() (int64, error) {
 	return v, nil
 }
 
-// read reads the next len(dst) numbers.
 func (d *ints) read(dst []int64) error {
 	for len(dst) > 0 {
 		if d.at == d.n {
@@ -47,7 +45,6 @@ func (d *ints) read(dst []int64) error {
 
 var errRun = errors.New("a run of numbers is damaged")
 
-// load reads the next run.
 func (d *ints) load() error {
 	d.at, d.n = 0, 0
 	head, err := d.stream.byte()

@@ -93,7 +93,6 @@ func (r *source) fetch(at int64, have, n int) error {
 	return parquet.ReadAt(r.raw, r.packed[have:], at+int64(have))
 }
 
-// unpack decompresses a chunk.
 func (r *source) unpack(packed []byte) (_ []byte, err error) {
 	if r.unpacked, err = r.grown(r.unpacked, r.block); err != nil {
 		return nil, err

@@ -233,7 +233,6 @@ const (
 
 var errStripe = errors.New("the footer of the stripe is damaged")
 
-// readStripe reads the footer of a stripe.
 func readStripe(r *source, s stripe) (*stripeFooter, error) {
 	end := int64(s.offset + s.index + s.data)
 	message, err := r.message(end, end+int64(s.footer), "the footer of the stripe")

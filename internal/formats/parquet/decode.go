@@ -103,7 +103,6 @@ func (h *hybrid) begin(data []byte) bool {
 
 var errDelta = errors.New("its delta encoded values are damaged")
 
-// appendBits appends a byte for each bit.
 func appendBits(dst, data []byte, most int) []byte {
 	for i := range min(most, len(data)*8) {
 		dst = append(dst, (data[i>>3]>>(i&7))&1)

@@ -64,7 +64,6 @@ const (
 
 const footerTail = 8 // the footer's length and the magic, at the end of the file
 
-// readFooter reads a file's footer.
 func readFooter(raw io.ReaderAt, size int64, limit Limit) (*footer, error) {
 	var tail [footerTail]byte
 	if size < int64(len(Magic))+footerTail {

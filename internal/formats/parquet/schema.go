@@ -21,7 +21,6 @@ type schemaNode struct {
 // maxDepth is the largest depth of a schema. It also bounds the bits of levels, which are read like other numbers.
 const maxDepth = 100
 
-// tree returns the root of the schema.
 func (f *footer) tree() (*schemaNode, error) {
 	if len(f.elements) == 0 {
 		return nil, errors.New("its schema is empty")

@@ -95,7 +95,6 @@ func listOf(r *schemaNode, def int, item func() (*shape, error)) (*shape, error)
 	return &shape{kind: shapeList, def: def, rep: r.rep, item: r.def, kids: []*shape{kid}, first: kid.first, end: kid.end}, nil
 }
 
-// add adds the shapes of kids.
 func (s *shape) add(kids []*schemaNode, o *textRules, add func(*schemaNode, columnType) int) error {
 	if len(kids) == 0 {
 		return errNoLeaf

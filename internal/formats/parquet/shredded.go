@@ -14,7 +14,6 @@ import (
 // A VARIANT is a group of metadata, value and typed_value. typed_value has separate columns for values of one type; if that is an object, value may
 // have further fields of the object. The fields of such an object, and the items of a list, are again groups of a value and a typed_value.
 
-// variantOf returns the shape of a VARIANT.
 func variantOf(n *schemaNode, o *textRules, add func(*schemaNode, columnType) int) (*shape, error) {
 	s := &shape{kind: shapeVariant, def: n.def}
 	if o.zone != nil {
@@ -69,7 +68,6 @@ func leafOf(n *schemaNode, t columnType, add func(*schemaNode, columnType) int) 
 	return s
 }
 
-// typedOf returns the shape of a typed_value.
 func typedOf(n *schemaNode, o *textRules, add func(*schemaNode, columnType) int) (*shape, error) {
 	part := func(n *schemaNode) (*shape, error) {
 		s := &shape{kind: shapePart, def: n.def, name: append(valuetext.AppendJSON(nil, n.name), ':'), key: []byte(n.name)}
@@ -178,7 +176,6 @@ func (w *nestedWriter) part(dst []byte, s *shape, rep int, v *variantWriter) (_ 
 	return dst, false, nil
 }
 
-// list appends the items of a list.
 func (w *nestedWriter) list(dst []byte, s *shape, rep int, v *variantWriter) ([]byte, error) {
 	return w.items(dst, s, rep, func(dst []byte, rep int) ([]byte, error) {
 		dst, there, err := w.part(dst, s.kids[0], rep, v)

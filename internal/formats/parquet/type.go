@@ -73,7 +73,6 @@ const (
 	physicalFixed
 )
 
-// typeOf returns the conversion of a column.
 func typeOf(n *schemaNode, o *textRules) (columnType, error) {
 	t, err := gregorianOf(n, o.zone)
 	switch {

@@ -62,7 +62,6 @@ func parseVariantNames(b []byte) (m variantNames, err error) {
 	return m, errVariantValue
 }
 
-// name returns the name with index id.
 func (m *variantNames) name(id uint64) ([]byte, error) {
 	if id >= m.count {
 		return nil, errVariantValue
@@ -209,7 +208,6 @@ const (
 // variantSizes are the sizes of single values in bytes; for bytes and strings, the size of the length before them.
 var variantSizes = [...]int{0, 0, 0, 1, 2, 4, 8, 8, 5, 9, 17, 4, 8, 8, 4, 4, 4, 8, 8, 8, 16}
 
-// primitive appends a single value.
 func (w *variantWriter) primitive(dst []byte, kind int, b []byte) ([]byte, error) {
 	if kind >= len(variantSizes) {
 		return dst, errors.New("a VARIANT has a type that is not known")

@@ -18,7 +18,6 @@ type histogram struct {
 	bins      [maxBins]int64
 }
 
-// add counts a finite number n times.
 func (h *histogram) add(x float64, n int64) {
 	switch {
 	case n == 0:
@@ -54,7 +53,6 @@ func (h *histogram) take(o *histogram) {
 	}
 }
 
-// merge adds the counts of another histogram.
 func (h *histogram) merge(o *histogram) {
 	switch {
 	case o.count == 0:

@@ -132,7 +132,6 @@ func jsonError(err error) error {
 	return errors.New("a field is of another type")
 }
 
-// Read implements [io.Reader].
 func (r *Reader) Read(p []byte) (int, error) {
 	for r.given == len(r.text) {
 		line, err := r.next()

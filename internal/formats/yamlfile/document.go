@@ -131,7 +131,6 @@ func (r *resolver) value(n ast.Node, at *token.Token) (ast.Node, error) {
 	return r.resolve(n)
 }
 
-// pair resolves a name and its value.
 func (r *resolver) pair(n *ast.MappingValueNode) (_ *ast.MappingValueNode, err error) {
 	c := *n
 	key, err := r.resolve(n.Key)

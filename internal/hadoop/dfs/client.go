@@ -201,7 +201,6 @@ func (c *Client) LogIn(ctx context.Context, nc net.Conn, addr string) (*hadooprp
 	return hadooprpc.Dial(ctx, nc, host, *c.options.Login)
 }
 
-// keepCaller keeps a connection for reuse.
 func (c *Client) keepCaller(i idleCaller) {
 	i.since = time.Now()
 	c.mu.Lock()

@@ -96,7 +96,6 @@ func (p *peer) during(ctx context.Context) (end func() bool) {
 	return context.AfterFunc(ctx, func() { p.conn.Close() })
 }
 
-// request sends an operation.
 func (p *peer) request(op string, message []byte) error {
 	_, err := p.conn.Write(protowire.AppendBytes([]byte(op), message))
 	return err
@@ -156,7 +155,6 @@ type PatientConn struct {
 	Timeout time.Duration
 }
 
-// Read implements [net.Conn].
 func (c *PatientConn) Read(p []byte) (int, error) {
 	if err := c.Conn.SetReadDeadline(time.Now().Add(c.Timeout)); err != nil {
 		return 0, err
@@ -168,7 +166,6 @@ func (c *PatientConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write implements [net.Conn].
 func (c *PatientConn) Write(p []byte) (int, error) {
 	if err := c.Conn.SetWriteDeadline(time.Now().Add(c.Timeout)); err != nil {
 		return 0, err

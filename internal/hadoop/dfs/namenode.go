@@ -203,7 +203,6 @@ func (c *Client) Create(ctx context.Context, name string, mode uint32, blockSize
 	return f, true, nil
 }
 
-// holder returns a new client name.
 func holder() string { return "bulkload-" + rand.Text() }
 
 // renewLease renews the lease and schedules the next renewal. An error is ignored: the next renewal may succeed.

@@ -60,7 +60,6 @@ type packetReader struct {
 	err   error        // final error; io.EOF after the last packet
 }
 
-// Read implements io.Reader.
 func (r *packetReader) Read(p []byte) (int, error) {
 	for len(r.data) == 0 {
 		switch {
@@ -160,7 +159,6 @@ func (r *packetReader) response() error {
 	return nil
 }
 
-// packet reads the next packet.
 func (r *packetReader) packet() error {
 	copy(r.buf, r.buf[r.frame:r.have])
 	r.have -= r.frame

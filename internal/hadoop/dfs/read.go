@@ -104,7 +104,6 @@ func combineErrors(before, err error) error {
 	return err
 }
 
-// connect starts reading at an offset.
 func (r *Reader) connect(ctx context.Context, off int64) error {
 	for {
 		if err := r.locate(ctx, off); err != nil {
@@ -187,7 +186,6 @@ func (c *Client) unchanged(ctx context.Context, name string, id uint64, size int
 	return nil
 }
 
-// failure records that a DataNode failed.
 func (c *Client) failure(address string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -249,7 +247,6 @@ func (s *stream) read(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// close closes the connection.
 func (s *stream) close() {
 	if s.from != nil {
 		s.from.close()

@@ -276,7 +276,6 @@ func checkAck(m []byte, seqno int64, nodes int) (is int64, err error) {
 	return is, nil
 }
 
-// failure adds the DataNode to an error.
 func (w *BlockWriter) failure(err error) error {
 	if w.ctx.Err() != nil {
 		return context.Cause(w.ctx)

@@ -71,7 +71,6 @@ func (c *Caller) DelegationToken(ctx context.Context, renewer string) (*kerberos
 	return issued(answer)
 }
 
-// issued returns the token of a response.
 func issued(response []byte) (*kerberos.Token, error) {
 	var message []byte
 	ok := frames.Into(response, frames.To{1: &message})

@@ -81,7 +81,6 @@ func beginning(p []byte) (rest []byte, whole bool, err error) {
 	return p[end:], true, nil
 }
 
-// Write implements [net.Conn].
 func (c *Conn) Write(p []byte) (int, error) {
 	if c.layer == nil {
 		return c.Conn.Write(p)
@@ -99,7 +98,6 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return done, nil
 }
 
-// Read implements [net.Conn].
 func (c *Conn) Read(p []byte) (int, error) {
 	if c.layer == nil {
 		return c.Conn.Read(p)

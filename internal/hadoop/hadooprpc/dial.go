@@ -165,7 +165,6 @@ func Service(principal, host string) (service, realm string, err error) {
 	return kind + "/" + of, realm, nil
 }
 
-// converse performs the chosen login.
 func (c *Conn) converse(way login, mechanism sasl.Client) error {
 	response, err := mechanism.Step(way.challenge)
 	if err != nil {
@@ -210,7 +209,6 @@ func (c *Conn) saslPacket(m *saslMessage) []byte {
 	return appendPacket(nil, requestHeader(callSASL, nil), m.append(nil))
 }
 
-// readSASL reads a message of a login.
 func (c *Conn) readSASL() (m saslMessage, err error) {
 	packet, err := readPacket(c.Conn, nil, 1<<20)
 	if err != nil {

@@ -27,7 +27,6 @@ func (c *Conn) Quality() kerberos.Quality {
 	return c.sealed.Layer.Quality()
 }
 
-// Write implements [net.Conn].
 func (c *Conn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,7 +57,6 @@ func (c *Conn) send(p []byte) (int, error) {
 // responses.
 const maxPiece = 256 << 20
 
-// Read implements [net.Conn].
 func (c *Conn) Read(p []byte) (int, error) {
 	if c.sealed == nil {
 		return c.Conn.Read(p)

@@ -46,7 +46,6 @@ type LoginError struct {
 	Err   error
 }
 
-// Error implements error.
 func (e *LoginError) Error() string {
 	if _, ok := errors.AsType[*tlsconf.Error](e.Err); ok {
 		return e.Err.Error()

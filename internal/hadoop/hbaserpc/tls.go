@@ -40,13 +40,11 @@ func forGood(err error) error {
 // tlsConn is a connection that the server may refuse after the handshake.
 type tlsConn struct{ net.Conn }
 
-// Read implements [net.Conn].
 func (c *tlsConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	return n, forGood(err)
 }
 
-// Write implements [net.Conn].
 func (c *tlsConn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	return n, forGood(err)

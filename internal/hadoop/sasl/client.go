@@ -55,7 +55,6 @@ func (s *Sealed) Write(p []byte) (done int, err error) {
 	return done, nil
 }
 
-// Read implements [io.Reader].
 func (s *Sealed) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil

@@ -54,7 +54,6 @@ type conn struct {
 	handshake *handshake
 }
 
-// Read implements [net.Conn].
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	return n, c.handshake.explainLate(err)

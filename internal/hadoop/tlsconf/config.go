@@ -114,7 +114,6 @@ func Read(value func(key string) string) (*Client, error) {
 	return c, err
 }
 
-// readStores reads both stores.
 func (c *Client) readStores() (stores, error) {
 	s := stores{trusted: "the certificates that this system trusts (" + trustStore + location + " is not set)"}
 	if name := c.value(trustStore + location); name != "" {

@@ -30,7 +30,6 @@ type held struct {
 	unread  int // number of certificates that cannot be parsed
 }
 
-// pool returns the trusted certificates.
 func (h *held) pool() *x509.CertPool {
 	p := x509.NewCertPool()
 	for _, cert := range h.trusted {
@@ -157,7 +156,6 @@ func parseStore(form string, text []byte, pass string, keys bool) (h held, err e
 	return held{}, errors.New("it is neither JKS nor PKCS12")
 }
 
-// trust adds a certificate.
 func (h *held) trust(der []byte) {
 	if cert, err := x509.ParseCertificate(der); err == nil {
 		h.trusted = append(h.trusted, cert)

@@ -107,7 +107,6 @@ func named(cert *x509.Certificate, host string) bool {
 	return name != "" && (&x509.Certificate{DNSNames: []string{name}}).VerifyHostname(host) == nil
 }
 
-// names returns the names in a certificate.
 func names(cert *x509.Certificate) string {
 	const most = 8
 	all := append([]string(nil), cert.DNSNames...)

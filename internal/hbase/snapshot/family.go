@@ -48,7 +48,6 @@ func families(schema *pb.TableSchema) ([]Family, error) {
 	return all, nil
 }
 
-// attribute applies one setting of the descriptor.
 func (f *Family) attribute(key, value string) error {
 	switch key {
 	case "VERSIONS", "MIN_VERSIONS", "TTL", "BLOCKSIZE":

@@ -253,7 +253,6 @@ func (sc *Scan) Err() error {
 	return fmt.Errorf("%s: %w", sc.of, sc.err)
 }
 
-// place names a region in errors.
 func (s *Snapshot) place(r *Region) string {
 	if s.loose {
 		return "directory " + s.Name

@@ -65,7 +65,6 @@ func (p *Proxy) draw() (kind string, after int64) {
 	return "", 0
 }
 
-// ServeHTTP implements [http.Handler].
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.Requests.Add(1)
 	if p.Before != nil {

@@ -84,7 +84,6 @@ func (s *S3) Fail(f func(key string) (status int, code string)) {
 	s.fail = f
 }
 
-// ServeHTTP implements [http.Handler].
 func (s *S3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	bucket, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	s.mu.Lock()

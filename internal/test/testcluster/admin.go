@@ -58,7 +58,6 @@ func (c *Cluster) keptAdmin(ctx context.Context, key string, argv []string) (*Ad
 	return a, nil
 }
 
-// startAdmin starts a JVM that serves Adm.
 func (c *Cluster) startAdmin(ctx context.Context, argv []string) (*Admin, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = c.clientEnvironment()

@@ -31,7 +31,6 @@ func javaFlags(heapMB int) []string {
 	return flags
 }
 
-// classPath joins directories and jars.
 func classPath(parts ...string) string { return strings.Join(parts, string(filepath.ListSeparator)) }
 
 // daemonCommand returns the argument vector of one daemon, including java.

@@ -43,7 +43,6 @@ func haSite(l layout, p Ports) map[string]string {
 	}
 }
 
-// nameNodes returns the addresses of all NameNodes.
 func (c *Cluster) nameNodes() []string {
 	addresses := []string{local(c.state.Ports.NameNode)}
 	if c.state.HA {

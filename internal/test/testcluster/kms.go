@@ -22,7 +22,6 @@ const (
 
 func (l layout) kms() string { return filepath.Join(l.dir, "kms") }
 
-// keyProvider returns the address of the KMS.
 func keyProvider(p Ports) string { return fmt.Sprintf("kms://http@localhost:%d/kms", p.KMS) }
 
 // writeKMS writes the files that the KMS reads.

@@ -62,7 +62,6 @@ const (
 	historyServerID   = "jhs/localhost"
 )
 
-// hasYARN reports whether the cluster has YARN.
 func (c *Cluster) hasYARN() bool { return c.state.Ports.YARN != nil }
 
 func (l layout) hadoopHome() string    { return filepath.Join(l.dir, "hadoop") }

@@ -73,7 +73,6 @@ func get[T any](f *Faulty, op Op, name string, offset int64, act func() (T, erro
 	return got, err
 }
 
-// Create implements [hdfsio.FS].
 func (f *Faulty) Create(ctx context.Context, name string, o hdfsio.CreateOptions) (hdfsio.Writer, error) {
 	w, err := get(f, OpCreate, name, 0, func() (hdfsio.Writer, error) { return f.FS.Create(ctx, name, o) })
 	if err != nil {
@@ -82,7 +81,6 @@ func (f *Faulty) Create(ctx context.Context, name string, o hdfsio.CreateOptions
 	return &faultyWriter{faulty: f, w: w, name: name}, nil
 }
 
-// Open implements [hdfsio.FS].
 func (f *Faulty) Open(ctx context.Context, name string) (fs.File, error) {
 	file, err := get(f, OpOpen, name, 0, func() (fs.File, error) { return f.FS.Open(ctx, name) })
 	if err != nil {
@@ -91,12 +89,10 @@ func (f *Faulty) Open(ctx context.Context, name string) (fs.File, error) {
 	return &faultyFile{File: file, faulty: f, name: name}, nil
 }
 
-// Stat implements [hdfsio.FS].
 func (f *Faulty) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
 	return get(f, OpStat, name, 0, func() (fs.FileInfo, error) { return f.FS.Stat(ctx, name) })
 }
 
-// ReadDir implements [hdfsio.FS].
 func (f *Faulty) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error) {
 	return get(f, OpReadDir, name, 0, func() ([]fs.FileInfo, error) { return f.FS.ReadDir(ctx, name) })
 }
@@ -106,17 +102,14 @@ func (f *Faulty) Rename(ctx context.Context, from, to string) error {
 	return f.do(OpRename, from, 0, func() error { return f.FS.Rename(ctx, from, to) })
 }
 
-// Remove implements [hdfsio.FS].
 func (f *Faulty) Remove(ctx context.Context, name string) error {
 	return f.do(OpRemove, name, 0, func() error { return f.FS.Remove(ctx, name) })
 }
 
-// RemoveAll implements [hdfsio.FS].
 func (f *Faulty) RemoveAll(ctx context.Context, name string) error {
 	return f.do(OpRemoveAll, name, 0, func() error { return f.FS.RemoveAll(ctx, name) })
 }
 
-// MkdirAll implements [hdfsio.FS].
 func (f *Faulty) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error {
 	return f.do(OpMkdirAll, name, 0, func() error { return f.FS.MkdirAll(ctx, name, perm) })
 }
@@ -126,7 +119,6 @@ func (f *Faulty) Mkdir(ctx context.Context, name string, perm fs.FileMode) error
 	return f.do(OpMkdirAll, name, 0, func() error { return f.FS.Mkdir(ctx, name, perm) })
 }
 
-// Chmod implements [hdfsio.FS].
 func (f *Faulty) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
 	return f.do(OpChmod, name, 0, func() error { return f.FS.Chmod(ctx, name, perm) })
 }

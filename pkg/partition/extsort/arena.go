@@ -72,7 +72,6 @@ func (a *arena) room(size int) bool {
 	return a.n+recordHeader+size+(len(a.entries)+1)*entrySize <= a.limit
 }
 
-// enter adds an entry to the index.
 func (a *arena) enter(e entry) {
 	at := len(a.index) - len(a.entries) - 1
 	a.index[at] = e

@@ -52,7 +52,6 @@ func (s *sections) next(encoded []byte, sec section) {
 	s.regions++
 }
 
-// has reports whether a region has rows.
 func (s *sections) has(region int) bool {
 	return (s.marks[region/sectionsAtOnce].rows>>(region%sectionsAtOnce))&1 != 0
 }
@@ -121,7 +120,6 @@ type lookup struct {
 	buffer []byte
 }
 
-// section returns the section of a region.
 func (l *lookup) section(r *run, region int) (section, error) {
 	group := region / sectionsAtOnce
 	if l.run != r || l.group != group {
@@ -165,7 +163,6 @@ func longUvarint(b []byte) (uint64, []byte) {
 	return v, b[n:]
 }
 
-// load reads the sections of a group.
 func (l *lookup) load(r *run, group int) error {
 	s := &r.sections
 	from, to := int(s.marks[group].at), s.length

@@ -19,7 +19,6 @@ func newLoserTree(cursors []cursor) *loserTree {
 	return t
 }
 
-// play plays all matches.
 func (t *loserTree) play() {
 	k := len(t.cursors)
 	t.losers = slices.Grow(t.losers[:0], max(k, 1))[:max(k, 1)]

@@ -63,7 +63,6 @@ func (o Options) displacedMemory() (each int64, lists int) {
 	return o.Memory / lostShare / int64(max(lists, 1)), lists
 }
 
-// add adds losses.
 func (l *losses[T]) add(some ...T) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

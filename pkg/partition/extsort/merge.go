@@ -44,7 +44,6 @@ func (s *Sorter) Region(region int) (*Merge, error) {
 	return s.merge(region, s.runs, nil, policy, policy == KeepAll)
 }
 
-// policy returns a region's policy for duplicates.
 func (s *Sorter) policy(region int) Policy {
 	if s.options.Policies != nil {
 		return s.options.Policies[region]

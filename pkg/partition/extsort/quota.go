@@ -62,7 +62,6 @@ func (q *quota) with(runs []*run) int64 {
 	return n
 }
 
-// withNeed sets the Need of a LimitError.
 func withNeed(err error, n int64) error {
 	if e, ok := errors.AsType[*LimitError](err); ok {
 		e.Need = n

@@ -92,7 +92,6 @@ func (a *arena) touchEqual(e []entry) {
 	}
 }
 
-// sortEqual sorts entries with equal sort values.
 func (a *arena) sortEqual(e []entry, depth int) {
 	if len(e) < fewRows {
 		slices.SortFunc(e, a.compare)

@@ -50,7 +50,6 @@ func InputsFrom(ctx context.Context, resolve Resolve, name string) (inputs []str
 	return inputs, nil
 }
 
-// parseInputs reads the lines of a list.
 func parseInputs(r io.Reader) ([]string, error) {
 	var inputs []string
 	s := bufio.NewScanner(r)

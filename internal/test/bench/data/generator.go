@@ -98,7 +98,6 @@ func (g *Generator) region(number []byte, kind string) int {
 	return max(h, -h)
 }
 
-// end ends a field.
 func (g *Generator) end() { g.ends = append(g.ends, len(g.buf)) }
 
 func (g *Generator) constant(s string) { g.buf = append(g.buf, s...); g.end() }

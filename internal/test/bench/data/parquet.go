@@ -61,7 +61,6 @@ func (p *parquetSink) add(fields [][]byte) error {
 	return p.flush()
 }
 
-// flush writes a row group.
 func (p *parquetSink) flush() error {
 	for len(p.levels) < p.n {
 		p.levels = append(p.levels, 1) // every value is present

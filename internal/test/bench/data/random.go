@@ -28,7 +28,6 @@ const (
 	alphanum = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 )
 
-// text appends n characters of a set.
 func (r *random) text(dst []byte, set string, n int) []byte {
 	for range n {
 		dst = append(dst, set[r.below(len(set))])
@@ -48,7 +47,6 @@ func (r *random) hex(dst []byte, n int) []byte {
 	return dst
 }
 
-// pair appends two digits.
 func pair(dst []byte, n int) []byte { return append(dst, digits[n/10%10], digits[n%10]) }
 
 // date appends a time of the years 2014 to 2017, with seconds.

@@ -194,7 +194,6 @@ func runUp(ctx context.Context, out io.Writer, o options) error {
 	return nil
 }
 
-// zonesOf returns the encryption keys of directories.
 func zonesOf(names []string) map[string]string {
 	usual := map[string]string{"root": "/hbase", "inputs": "/inputs", "staging": "/staging"}
 	zones := map[string]string{}
