@@ -39,10 +39,12 @@ type Function struct {
 }
 
 // Functions returns all functions of the language, in the order of docs/keys.md.
-func Functions() []Function {
-	var list []Function
-	for _, f := range functions() {
-		list = append(list, Function{Form: f.form, About: f.about})
+func Functions() []Function { return documented(functions()) }
+
+func documented(functions []function) []Function {
+	list := make([]Function, len(functions))
+	for i, f := range functions {
+		list[i] = Function{Form: f.form, About: f.about}
 	}
 	return list
 }

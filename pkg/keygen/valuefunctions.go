@@ -122,13 +122,7 @@ func listValueFunctions() []function {
 func findValueFunction(name string) (function, bool) { return functionIn(valueFunctions(), name) }
 
 // ValueFunctions returns the functions that cells and filters have in addition to those of keys, in the order of docs/mapping.md.
-func ValueFunctions() []Function {
-	var list []Function
-	for _, f := range valueFunctions() {
-		list = append(list, Function{Form: f.form, About: f.about})
-	}
-	return list
-}
+func ValueFunctions() []Function { return documented(valueFunctions()) }
 
 // KeyFunction reports whether a call is of a function that keys also have, with the same meaning.
 func KeyFunction(c Call) bool {
