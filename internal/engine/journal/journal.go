@@ -152,42 +152,38 @@ func read(r io.Reader) (records []Record, whole int64, err error) {
 // torn line, which nothing may follow: every later call returns the same error. So does a journal that was
 // removed or replaced, which a record that is not [Later] notices.
 func (j *Journal) Append(event string, data any, d Durability) (Record, error) {
-	body, err := bodyOf(event, data)
-	if err != nil {
-		return Record{}, err
-	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.err != nil {
 		return Record{}, j.err
 	}
-	r, err := newRecord(j.seq+1, event, body)
+	r, err := NewRecord(j.seq+1, event, data)
 	if err != nil {
 		return Record{}, err
 	}
-	if j.share != nil {
-		if err := j.share(r.Data, d); err != nil {
-			j.err = fmt.Errorf("journal %s: %w", j.f.Name(), err)
-			return Record{}, j.err
-		}
-	}
-	j.line = append(append(j.line[:0], r.Data...), '\n')
-	if _, err := j.f.Write(j.line); err != nil {
+	if err := j.write(r.Data, d); err != nil {
 		j.err = fmt.Errorf("journal %s: %w", j.f.Name(), err)
 		return Record{}, j.err
 	}
 	j.seq++
-	if d != Later && j.share == nil {
-		if err := j.f.Sync(); err != nil {
-			j.err = fmt.Errorf("journal %s: %w", j.f.Name(), err)
-			return Record{}, j.err
-		}
-		if err := j.inPlace(); err != nil {
-			j.err = fmt.Errorf("journal %s: %w", j.f.Name(), err)
-			return Record{}, j.err
+	return r, nil
+}
+
+// write writes a line with durability d.
+func (j *Journal) write(line []byte, d Durability) error {
+	if j.share != nil {
+		if err := j.share(line, d); err != nil {
+			return err
 		}
 	}
-	return r, nil
+	j.line = append(append(j.line[:0], line...), '\n')
+	if _, err := j.f.Write(j.line); err != nil || d == Later || j.share != nil {
+		return err
+	}
+	if err := j.f.Sync(); err != nil {
+		return err
+	}
+	return j.inPlace()
 }
 
 // errMoved means that the next process would not read this journal.
@@ -207,34 +203,17 @@ func (j *Journal) inPlace() error {
 
 // NewRecord returns a record as a journal would store it, without storing it.
 func NewRecord(seq int64, event string, data any) (Record, error) {
-	body, err := bodyOf(event, data)
-	if err != nil {
-		return Record{}, err
-	}
-	return newRecord(seq, event, body)
-}
-
-// bodyOf returns a record's own fields, as a JSON object.
-func bodyOf(event string, data any) ([]byte, error) {
-	body := []byte("{}")
-	if data != nil {
-		var err error
-		if body, err = json.Marshal(data); err != nil {
-			return nil, fmt.Errorf("journal: record %s: %w", event, err)
-		}
-	}
-	if len(body) < 2 || body[0] != '{' {
-		return nil, fmt.Errorf("journal: record %s is not an object: %.40q", event, body)
-	}
-	return body, nil
-}
-
-// newRecord puts the header before a record's own fields.
-func newRecord(seq int64, event string, body []byte) (Record, error) {
 	r := Record{Seq: seq, Time: time.Now().UTC().Round(0), Event: event} // without the monotonic clock, as it is read back
 	head, err := json.Marshal(r)
+	body := []byte("{}")
+	if err == nil && data != nil {
+		body, err = json.Marshal(data)
+	}
 	if err != nil {
 		return Record{}, fmt.Errorf("journal: record %s: %w", event, err)
+	}
+	if len(body) < 2 || body[0] != '{' {
+		return Record{}, fmt.Errorf("journal: record %s is not an object: %.40q", event, body)
 	}
 	line := head[:len(head)-1]
 	if len(body) > 2 {
