@@ -40,9 +40,9 @@ func (s *State) Again() (*Command, error) {
 	if s.Host != "" && s.Host != host {
 		return nil, fmt.Errorf("its files are on %s: run its command there", s.Host)
 	}
-	c, err := readState[Command](filepath.Join(s.Dir, CommandName))
+	c := readState[Command](s.Dir, CommandName)
 	switch {
-	case err != nil || c.Schema != 1 || len(c.Args) == 0:
+	case c == nil || len(c.Args) == 0:
 		return nil, fmt.Errorf("its command is not recorded on this host")
 	case c.Host != host:
 		return nil, fmt.Errorf("its files are on %s: run its command there", c.Host)

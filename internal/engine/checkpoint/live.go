@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -76,13 +75,7 @@ func (l Live) Write(dir string) error { return writeState(filepath.Join(dir, Liv
 
 // readLive reads the report of a job; nil if there is none that this version
 // understands.
-func readLive(dir string) *Live {
-	l, err := readState[Live](filepath.Join(dir, LiveName))
-	if err != nil || l.Schema != 1 {
-		return nil
-	}
-	return l
-}
+func readLive(dir string) *Live { return readState[Live](dir, LiveName) }
 
 // freshLive is the maximum age of the progress report of a job on another machine for the job to count as running. Reports are written every two
 // seconds; clocks may differ.
@@ -122,13 +115,8 @@ type Ending struct {
 	Host     string    `json:"host"`
 }
 
-func ReadEnding(dir string) *Ending {
-	e, err := readState[Ending](filepath.Join(dir, EndingName))
-	if err != nil || e.Schema != 1 {
-		return nil
-	}
-	return e
-}
+// ReadEnding reads the result of a job's last run; nil if there is none that this version understands.
+func ReadEnding(dir string) *Ending { return readState[Ending](dir, EndingName) }
 
 // maxState is the maximum size of a file of a state directory that is read as a
 // whole, except for journals.
@@ -143,18 +131,20 @@ func writeState(name string, v any) error {
 	return durable.ReplaceVolatile(name, append(b, '\n'))
 }
 
-func readState[T any](name string) (*T, error) {
+// readState reads a file of a state directory; nil if it cannot be read, or has another schema than 1.
+func readState[T any](dir, name string) *T {
+	name = filepath.Join(dir, name)
 	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxState {
+		return nil
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxState {
-		return nil, fmt.Errorf("%s is not a file of a job's state", name)
-	}
-	b, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
+	var head struct {
+		Schema int `json:"schema"`
 	}
 	v := new(T)
-	return v, json.Unmarshal(b, v)
+	b, err := os.ReadFile(name)
+	if err != nil || json.Unmarshal(b, &head) != nil || head.Schema != 1 || json.Unmarshal(b, v) != nil {
+		return nil
+	}
+	return v
 }
