@@ -49,14 +49,18 @@ type Lock struct {
 // newLock returns the lock of a directory, which the caller takes. ctx is that of the command.
 func newLock(ctx context.Context, dir string) *Lock {
 	l := &Lock{dir: dir}
-	var cancel context.CancelFunc
-	l.ctx, cancel = context.WithCancel(context.WithoutCancel(ctx))
-	forget := context.AfterFunc(ctx, func() { time.AfterFunc(stoppedTime, cancel) })
-	l.stop = func() {
+	l.ctx, l.stop = endingAfter(context.WithoutCancel(ctx), ctx, func() time.Duration { return stoppedTime })
+	return l
+}
+
+// endingAfter returns ctx with another end, a time after the end of other, and what ends it at once.
+func endingAfter(ctx, other context.Context, left func() time.Duration) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	forget := context.AfterFunc(other, func() { time.AfterFunc(left(), cancel) })
+	return ctx, func() {
 		forget()
 		cancel()
 	}
-	return l
 }
 
 // WaitLock takes the lock of a job's directory. While another process holds it, WaitLock retries until wait has passed; zero: no retry. An error of
@@ -233,13 +237,8 @@ func (l *Lock) Check(ctx context.Context) error {
 
 // lasting returns a context that ends with that of the records, or releaseTime from now if that is later, and what ends it.
 func (l *Lock) lasting(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(ctx)
 	began := time.Now()
-	forget := context.AfterFunc(l.ctx, func() { time.AfterFunc(releaseTime-time.Since(began), cancel) })
-	return ctx, func() {
-		forget()
-		cancel()
-	}
+	return endingAfter(ctx, l.ctx, func() time.Duration { return releaseTime - time.Since(began) })
 }
 
 // Release releases the lock. It is called once.
