@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
 )
 
 // Step is a step of a job. A command is a list of steps.
@@ -52,8 +53,9 @@ func (st *Job) Steps(ctx context.Context, gate progress.Gate, steps []Step) erro
 }
 
 // Work begins the work on an open job. It returns a context, which is cancelled when another process takes over the job, and a function that ends the
-// work: it closes the job, and adds to err the result of Close, or replaces err if another process has the job.
-func (st *Job) Work(ctx context.Context) (_ context.Context, end func(err *error)) {
+// work: it closes the job, and adds to err the result of Close, or replaces err if another process has the job. r, which may be nil, gets the job's
+// directory, none if nothing was done.
+func (st *Job) Work(ctx context.Context) (_ context.Context, end func(err *error, r *result.Result)) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if st.lock != nil && st.lock.owner != nil {
 		go func() {
@@ -64,12 +66,15 @@ func (st *Job) Work(ctx context.Context) (_ context.Context, end func(err *error
 			}
 		}()
 	}
-	return ctx, func(err *error) {
+	return ctx, func(err *error, r *result.Result) {
 		*err = errors.Join(*err, st.Close())
 		if st.lock != nil && st.lock.owner != nil && *err != nil {
 			if lost := st.lock.owner.Lost(); lost != nil {
 				*err = stateFailure(lost)
 			}
+		}
+		if r != nil {
+			r.Job = st.Dir
 		}
 		cancel(nil)
 	}

@@ -64,7 +64,7 @@ func (r Request) repair(ctx context.Context, own *loader.Cluster, o Options, fou
 		return nil, err
 	}
 	ctx, end := st.Work(ctx)
-	defer func() { end(&err) }()
+	defer end(&err, nil)
 	p := &repair{req: r, options: o, env: r.B.Env, cluster: c, id: at, job: st, found: found, done: &result.Repair{Job: st.Dir}}
 	switch {
 	case found == nil && st.Finished:

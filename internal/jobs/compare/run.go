@@ -113,7 +113,7 @@ func (r Request) compare(ctx context.Context, c *loader.Cluster, o Options, done
 	}
 	ctx, end := st.Work(ctx)
 	defer func() {
-		if end(&err); found != nil {
+		if end(&err, nil); found != nil {
 			found.Job = st.Dir // none, if nothing was done
 		}
 	}()

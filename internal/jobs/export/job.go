@@ -81,7 +81,7 @@ func Do(ctx context.Context, env *cluster.Env, request Request, o JobOptions) (_
 		return nil, err
 	}
 	ctx, end := j.job.Work(ctx)
-	defer func() { end(&err) }()
+	defer end(&err, nil)
 	if j.job.Finished {
 		if done, err := j.finished(ctx); done || err != nil {
 			return j.manifest, err

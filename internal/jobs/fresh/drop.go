@@ -62,7 +62,7 @@ func Drop(ctx context.Context, env *cluster.Env, dir string, o DropOptions) (_ *
 		return nil, err
 	}
 	ctx, end := st.Work(ctx)
-	defer end(&err)
+	defer end(&err, nil)
 	if err := ready(&st.History, o); err != nil {
 		return nil, err
 	}

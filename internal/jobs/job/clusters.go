@@ -87,11 +87,7 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 		return nil, err
 	}
 	ctx, end := st.Work(ctx)
-	defer func() {
-		if end(&err); r != nil {
-			r.Job = st.Dir // none, if nothing was done
-		}
-	}()
+	defer func() { end(&err, r) }()
 	j := &clustersRun{destinations: all, idOf: (*cluster.Env).ClusterID, run: run{env: env, spec: s, options: o, job: st, started: start, local: filepath.Join(st.Dir, builtDir),
 		result: &result.Result{Schema: 1, Table: table.String(), Job: st.Dir, JobFile: o.JobFile}}}
 	defer func() { j.result.Elapsed = cmp.Or(j.result.Elapsed, time.Since(start)) }()

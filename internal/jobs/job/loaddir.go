@@ -76,11 +76,7 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 		return nil, err
 	}
 	ctx, end := d.job.Work(ctx)
-	defer func() {
-		if end(&err); r != nil {
-			r.Job = d.job.Dir // none, if nothing was done
-		}
-	}()
+	defer func() { end(&err, r) }()
 	defer func() { d.job.GiveBackTables(ctx, d.cluster, o.Events) }()
 	d.result.Job = d.job.Dir
 	if !d.job.Finished || o.State.Restart {

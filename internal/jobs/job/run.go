@@ -96,11 +96,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 		return known, err
 	}
 	ctx, end := st.Work(ctx)
-	defer func() {
-		if end(&err); r != nil {
-			r.Job = st.Dir // none, if nothing was done
-		}
-	}()
+	defer func() { end(&err, r) }()
 	defer func() { st.GiveBackTables(ctx, c, o.Events) }()
 	if err := undone(st.Dir, &st.History, o.State.Restart, o.afterUndo()); err != nil {
 		return known, err

@@ -63,11 +63,7 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 		return nil, err
 	}
 	ctx, end := st.Work(ctx)
-	defer func() {
-		if end(&err); r != nil {
-			r.Job = st.Dir // empty, if nothing was done
-		}
-	}()
+	defer func() { end(&err, r) }()
 	j := &run{env: env, req: req, options: o, job: st, cluster: c, started: start, result: &result.Result{Schema: 1, Table: req.To.String(), Job: st.Dir}}
 	if o.State.Restart {
 		if err := req.restartable(ctx, c); err != nil {

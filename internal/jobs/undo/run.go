@@ -78,7 +78,7 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 			return nil, err
 		}
 		working, end := u.job.Work(ctx)
-		defer end(&err)
+		defer end(&err, nil)
 		ctx = working
 	}
 	loads, err := u.loads(dir)
