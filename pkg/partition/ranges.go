@@ -174,15 +174,15 @@ func JavaSaltSplits(n int) [][]byte {
 }
 
 // SplitsOfSalt returns the split points of a table with one region for each value of a salt, given the salt function's name in key specs: salt,
-// bytesalt or javasalt. It returns false for other functions.
+// bytesalt or javasalt. It returns false for other functions, and for more salts than [ParsePlan] takes: too many for a region each.
 func SplitsOfSalt(function string, n int) ([][]byte, bool) {
-	switch function {
-	case "salt":
-		return SaltSplits(n), true
-	case "bytesalt":
-		return ByteSaltSplits(n), true
-	case "javasalt":
-		return JavaSaltSplits(n), true
+	if function != "salt" && function != "bytesalt" && function != "javasalt" {
+		return nil, false
+	}
+	for _, a := range algorithms() {
+		if a.name == function && n <= a.most {
+			return a.make(n), true
+		}
 	}
 	return nil, false
 }

@@ -130,6 +130,22 @@ func TestSaltModulus(t *testing.T) {
 	}
 }
 
+// TestSplitsOfSalt checks that a salt with more values than a table has regions has no split points.
+func TestSplitsOfSalt(t *testing.T) {
+	for _, c := range []struct {
+		function string
+		n, want  int
+		ok       bool
+	}{
+		{"salt", 10, 9, true}, {"salt", 1, 0, true}, {"salt", MaxRegions, MaxRegions - 1, true}, {"salt", MaxRegions + 1, 0, false}, {"salt", 1 << 30, 0, false},
+		{"bytesalt", 256, 255, true}, {"bytesalt", 257, 0, false}, {"javasalt", 16, 30, true}, {"javasalt", 257, 0, false}, {"hex", 16, 0, false}, {"md5hex", 16, 0, false},
+	} {
+		if got, ok := SplitsOfSalt(c.function, c.n); len(got) != c.want || ok != c.ok {
+			t.Errorf("%s of %d: %d split points, %t", c.function, c.n, len(got), ok)
+		}
+	}
+}
+
 // plainModulus is [SaltModulus] as its comment says it: each n is tried, the greatest first.
 func plainModulus(splits [][]byte) int {
 	if len(splits) == 0 {

@@ -158,12 +158,16 @@ func (a *Advice) byKey(o AdviceOptions) {
 		a.because("the key %s does not begin with a salt or hash: bulkload plan %s %d finds split points from the data", o.Key, setting.Suggest, a.Regions)
 		return
 	case len(call.Ints) > 0 && strings.HasSuffix(form, "salt"):
-		splits, _ := partition.SplitsOfSalt(form, call.Ints[0])
+		splits, ok := partition.SplitsOfSalt(form, call.Ints[0])
+		if !ok {
+			a.because("the key's salt has %s, more than a table has regions: bulkload plan %s %d finds split points from the data", setting.Count(call.Ints[0], "value"), setting.Suggest, a.Regions)
+			return
+		}
 		if n := len(splits) + 1; n != a.Regions {
 			a.because("the key's salt has %s, so the table gets %s, not %d", setting.Count(n, "value"), setting.Count(n, "region"), a.Regions)
 			a.Regions = n
 		}
-		a.Splits = fmt.Sprintf("%s:%d", form, min(call.Ints[0], partition.MaxRegions))
+		a.Splits = fmt.Sprintf("%s:%d", form, call.Ints[0])
 		return
 	case form == "salt":
 		a.because("the salt gets as many values as there are regions, one region each")

@@ -25,6 +25,8 @@ func TestAdvise(t *testing.T) {
 		{"byte salt", AdviceOptions{Bytes: 100 * gib}, "bytesalt(a, 50) + a", 50, "bytesalt:50", "the key's salt has 50"},
 		{"Java's salt", AdviceOptions{Bytes: 100 * gib}, "javasalt(a, 16) + a", 31, "javasalt:16", "the key's salt has 31 values, so the table gets 31 regions"},
 		{"fixed salt", AdviceOptions{Bytes: 100 * gib}, "salt(a, 50) + a", 50, "salt:50", "the key's salt has 50"},
+		{"wide salt", AdviceOptions{Bytes: 100 * gib}, "salt(a, 1000000) + a", 15, "", "has 1000000 values, more than a table has regions: bulkload plan `suggest` 15"},
+		{"widest salt", AdviceOptions{Bytes: 100 * gib}, "salt(a, 1000000000) + a", 15, "", "`suggest` 15"},
 		{"early splits", AdviceOptions{Bytes: 100 * gib, MaxFileSize: 3 * gib}, "md5shift(a) + a", 67, "md5:67", "half of that"},
 		{"large", AdviceOptions{Bytes: 900 * gib, MaxFileSize: 20 * gib}, "sha1raw(a) + a", 90, "uniform:90", "regions of 10 GiB"},
 		{"huge", AdviceOptions{Bytes: 5000 * gib, MaxFileSize: 100 * gib}, "a", 120, "", "`suggest` 120"},

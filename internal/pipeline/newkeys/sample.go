@@ -16,8 +16,8 @@ import (
 )
 
 // Splits returns split points of a table for the snapshot's rows under their new keys; old is the spec of the old
-// keys or nil. For a key that begins with a salt, each value of the salt gets a region. For any other key, Splits
-// reads all rows of the given ranges, in the families that the key requires, and returns as many regions as the
+// keys or nil. For a key that begins with a salt, each value of the salt gets a region, up to [partition.MaxRegions]. For
+// any other key, Splits reads all rows of the given ranges, in the families that the key requires, and returns as many regions as the
 // snapshot has, with about the same bytes each.
 func Splits(ctx context.Context, s *snapshot.Snapshot, key, old keygen.Expr, now time.Time, in []keyrange.Range, o Options) ([][]byte, error) {
 	o.Options = o.WithDefaults()
@@ -52,7 +52,7 @@ func Splits(ctx context.Context, s *snapshot.Snapshot, key, old keygen.Expr, now
 	return all.keys.Splits(len(s.Regions), 0), nil
 }
 
-// SaltSplits returns the split points of a key that begins with a salt.
+// SaltSplits returns the split points of a key that begins with a salt, unless the salt has more values than a table has regions.
 func SaltSplits(key keygen.Expr) ([][]byte, bool) {
 	call, ok := keygen.Parts(key)[0].(keygen.Call)
 	if !ok || len(call.Ints) == 0 {
