@@ -164,15 +164,26 @@ func (c *compiler) modulus(call Call, most int) (int, error) {
 }
 
 // NeedsRegions reports whether the spec has a salt without a modulus.
-func NeedsRegions(e Expr) bool {
+func NeedsRegions(e Expr) bool { return OpenSalt(e) != "" }
+
+// OpenSalt returns the function of the spec's first salt without a modulus, such as bytesalt; empty if there is none.
+func OpenSalt(e Expr) string {
+	var parts []Expr
 	switch e := e.(type) {
 	case Concat:
-		return slices.ContainsFunc(e.Parts, NeedsRegions)
+		parts = e.Parts
 	case Call:
-		f, ok := findFunction(e.Func)
-		return ok && f.salts && len(e.Ints) == 0 || slices.ContainsFunc(e.Args, NeedsRegions)
+		if f, ok := findFunction(e.Func); ok && f.salts && len(e.Ints) == 0 {
+			return e.Func
+		}
+		parts = e.Args
 	}
-	return false
+	for _, p := range parts {
+		if name := OpenSalt(p); name != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 func join(parts []Expr) Expr {

@@ -203,6 +203,38 @@ func SaltModulus(splits [][]byte) int {
 	return 0
 }
 
+// ModulusOfSalt is [SaltModulus] for any of the salts of [SplitsOfSalt]. Above 128, the split points of javasalt are those of each n: it returns 0.
+func ModulusOfSalt(function string, splits [][]byte) int {
+	if function == "salt" || len(splits) == 0 {
+		return SaltModulus(splits)
+	}
+	salts := []byte{0}
+	for _, s := range splits {
+		if len(s) == 1 && s[0] > 0 {
+			salts = append(salts, s[0])
+		}
+	}
+	n := len(salts)
+	if function == "javasalt" {
+		n = len(salts)/2 + 1
+	}
+	want, ok := SplitsOfSalt(function, n)
+	if !ok || n == 1 || len(salts) > 255 && function == "javasalt" || len(want) != len(salts)-1 {
+		return 0
+	}
+	for i, s := range want {
+		if s[0] != salts[i+1] {
+			return 0
+		}
+	}
+	for _, s := range splits {
+		if bytes.IndexByte(salts, s[0]) < 0 {
+			return 0
+		}
+	}
+	return n
+}
+
 // modulusOf returns the modulus whose salts have width digits, or 0. As its salt splits are all there, their number determines it. Salt 0 may be a
 // split point too: it needs none.
 func modulusOf(splits [][]byte, width int) int {

@@ -146,6 +146,36 @@ func TestSplitsOfSalt(t *testing.T) {
 	}
 }
 
+// TestModulusOfSalt checks that split points show the modulus of the salt that they are made for, and of no other, also if regions were split.
+func TestModulusOfSalt(t *testing.T) {
+	for _, c := range []struct {
+		function string
+		splits   [][]byte
+		want     int
+	}{
+		{"salt", SaltSplits(10), 10}, {"bytesalt", SaltSplits(10), 0}, {"javasalt", SaltSplits(10), 0}, {"salt", ByteSaltSplits(16), 0}, {"bytesalt", JavaSaltSplits(16), 0},
+		{"javasalt", ByteSaltSplits(16), 0}, {"bytesalt", nil, 1}, {"javasalt", nil, 1}, {"bytesalt", [][]byte{{2}}, 0}, {"bytesalt", [][]byte{[]byte("\x00a")}, 0},
+		{"bytesalt", [][]byte{{0}, {1}, []byte("\x01x"), {2}}, 3}, {"bytesalt", [][]byte{{1}, {2}, []byte("\x03x")}, 0}, {"bytesalt", [][]byte{{1}, {3}}, 0},
+		{"javasalt", [][]byte{{1}, []byte("\x01x"), {255}, []byte("\xffx")}, 2}, {"javasalt", [][]byte{{1}, {254}, {255}}, 0}, {"javasalt", [][]byte{{1}, {254}}, 0},
+	} {
+		if got := ModulusOfSalt(c.function, c.splits); got != c.want {
+			t.Errorf("%s by %q: %d, want %d", c.function, c.splits, got, c.want)
+		}
+	}
+	for n := 2; n <= 256; n++ {
+		if got := ModulusOfSalt("bytesalt", ByteSaltSplits(n)); got != n {
+			t.Errorf("%d byte salts: %d", n, got)
+		}
+		want := n
+		if n > 128 {
+			want = 0 // all have each byte
+		}
+		if got := ModulusOfSalt("javasalt", JavaSaltSplits(n)); got != want {
+			t.Errorf("%d of Java's salts: %d", n, got)
+		}
+	}
+}
+
 // plainModulus is [SaltModulus] as its comment says it: each n is tried, the greatest first.
 func plainModulus(splits [][]byte) int {
 	if len(splits) == 0 {

@@ -70,20 +70,21 @@ func (j Job) KeyParser() (*keygen.KeyParser, error) {
 }
 
 // SaltModulus returns the modulus of the salt. By default it is the number of salts
-// for which the table was split. SaltModulus refuses a table that is not split by salt,
+// for which the table was split. SaltModulus refuses a table that is not split by the key's salt,
 // because a wrong modulus would put rows where no reader looks for them.
 func (j Job) SaltModulus(splits [][]byte) (int, error) {
 	if j.Regions > 0 {
 		return j.Regions, nil
 	}
-	if n := partition.SaltModulus(splits); n > 0 {
+	salt := keygen.OpenSalt(j.rowKey)
+	if n := partition.ModulusOfSalt(cmp.Or(salt, "salt"), splits); n > 0 {
 		return n, nil
 	}
-	if !keygen.NeedsRegions(j.rowKey) {
+	if salt == "" {
 		return 1, nil
 	}
-	return 0, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt, and the %s of the table are not split by salt: give the modulus that readers of the table use with %s",
-		j.rowKey, setting.Count(len(splits)+1, "region"), setting.SaltBuckets)
+	return 0, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt, and the %s of the table are not split by %s: give the modulus that readers of the table use with %s",
+		j.rowKey, setting.Count(len(splits)+1, "region"), salt, setting.SaltBuckets)
 }
 
 // Choice returns the parsed Choice of cells that are read from input tables.

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"bulkload/internal/model/fail"
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/partition"
 )
 
 // TestOldNameOfSaltBuckets checks that a job file may use the old name regions for
@@ -23,5 +25,29 @@ func TestOldNameOfSaltBuckets(t *testing.T) {
 	}
 	if _, err := ParseSpec("job.yaml", []byte("key: id\nregionz: 7\n")); fail.KindOf(err) != fail.Config || !strings.Contains(fmt.Sprint(err), "regionz") {
 		t.Errorf("unknown: %v", err)
+	}
+}
+
+// TestSaltModulus checks that a key takes the modulus of its own salt from the split points, and refuses those of another salt.
+func TestSaltModulus(t *testing.T) {
+	for _, c := range []struct {
+		key, splits string
+		want        int // 0: refused
+	}{
+		{"salt(id) + id", "salt:10", 10}, {"bytesalt(id) + id", "bytesalt:16", 16}, {"javasalt(id) + id", "javasalt:16", 16},
+		{"bytesalt(id) + id", "salt:10", 0}, {"salt(id) + id", "bytesalt:16", 0}, {"javasalt(id) + id", "bytesalt:16", 0},
+		{"salt(id, 5) + bytesalt(id) + id", "salt:5", 0}, {"salt(id, 5) + id", "salt:10", 10}, {"id", "hex:16", 1}, {"bytesalt(id) + id", "hex:1", 1},
+	} {
+		j, err := Spec{Table: "t", Key: c.key}.Resolve()
+		testcheck.Must(t, err)
+		splits, err := partition.ParsePlan(c.splits)
+		testcheck.Must(t, err)
+		n, err := j.SaltModulus(splits)
+		if n != c.want || (err == nil) != (c.want > 0) {
+			t.Errorf("%s by %s: %d, %v", c.key, c.splits, n, err)
+		}
+		if function, _, _ := strings.Cut(c.key, "("); err != nil && c.key[:5] != "salt(" && !strings.Contains(err.Error(), "not split by "+function) {
+			t.Errorf("%s by %s: %v", c.key, c.splits, err)
+		}
 	}
 }
