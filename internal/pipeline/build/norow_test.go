@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testcheck"
 )
 
 // buildText builds from the text of a CSV file.
@@ -93,5 +94,44 @@ func TestUnclosedQuoteFailsWhateverTheBudget(t *testing.T) {
 	_, err := buildText(t, s, "a,b\n"+strings.Repeat("1,x\n", 9)+"2,\"y\n"+strings.Repeat("3,z\n", 100_000))
 	if fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "rows.csv: record 10 at byte 40, column b: a quote is opened and not closed") {
 		t.Error(err)
+	}
+}
+
+// TestBadRecordOfAFurtherTable checks that the reason names the table for which a record is bad, if it is not the first, also in the reject file.
+func TestBadRecordOfAFurtherTable(t *testing.T) {
+	for name, c := range map[string]struct {
+		table        spec.TableSpec
+		record, want string
+	}{
+		"no cell":    {spec.TableSpec{Key: "a", Columns: []string{"c"}}, "x,y,", "table second: the record has no cell: all its values are empty"},
+		"empty key":  {spec.TableSpec{Key: "b + a"}, "x,,1", "column b: table second: key column is empty"},
+		"key's part": {spec.TableSpec{Key: "pad(b, 2) + a"}, "x,yyy,1", "(in the key's part pad(b, 2))"},
+		"long key":   {spec.TableSpec{Key: "b + a"}, strings.Repeat("x", 32767) + ",y,1", "table second: row key is longer than 32767 bytes"},
+		"type":       {spec.TableSpec{Key: "a", Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "b", Type: "long"}}}}, "x,y,1", "column b: table second: value of 1 byte "},
+		"filter":     {spec.TableSpec{Key: "a", Filter: "decimal(b) > 0"}, "x,y,1", "column b: table second: value of 1 byte "},
+	} {
+		c.table.Table = "second"
+		s := spec.Spec{Table: "first", Key: "a", Tables: []spec.TableSpec{c.table}}
+		build := func(s spec.Spec, rejects string) error {
+			s.Inputs = []string{filepath.Join(t.TempDir(), "rows.csv")}
+			testcheck.Must(t, os.WriteFile(s.Inputs[0], []byte("a,b,c\nx,1,1\n"+c.record+"\n"), 0o600))
+			j := jobtest.Resolve(t, s)
+			_, err := Directories(t.Context(), jobtest.Env(t), j, tablesShapes(t, j, nil), filepath.Join(t.TempDir(), "out"), WorkOptions{RejectFile: rejects})
+			return err
+		}
+		err := build(s, "")
+		if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "table second: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+		s.BadRecords = "1"
+		rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
+		testcheck.Must(t, build(s, rejects))
+		if text, err := os.ReadFile(rejects); err != nil || !strings.Contains(string(text), "table second: ") {
+			t.Errorf("%s: the reject file is %.300s, %v", name, text, err)
+		}
+		alone := spec.Spec{Table: "second", Key: c.table.Key, Mapping: c.table.Mapping, Filter: c.table.Filter}
+		if err := build(alone, ""); name != "no cell" && (err == nil || strings.Contains(err.Error(), "table ")) {
+			t.Errorf("%s in the first table: %v", name, err)
+		}
 	}
 }

@@ -2,11 +2,13 @@ package cells
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
 
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 )
 
@@ -82,8 +84,19 @@ func newRowMaker(p *Plan, from int) (*RowMaker, error) {
 }
 
 // Make makes the row of a record, unless the table's own filter leaves it out. The row is valid until the next call, and only as long as
-// the batch is. The error is the reason why the record has no row.
+// the batch is. The error is the reason why the record has no row; that of a further table has its name, as the record may be right for the first.
 func (m *RowMaker) Make(b *source.Batch, row int) error {
+	err := m.makeRow(b, row)
+	if err == nil || m == m.first {
+		return err
+	}
+	if f, ok := errors.AsType[*keygen.FieldError](err); ok {
+		return &keygen.FieldError{Column: f.Column, Part: f.Part, Err: setting.Errorf("table %s: %w", m.plan.Table, f.Err)}
+	}
+	return setting.Errorf("table %s: %w", m.plan.Table, err)
+}
+
+func (m *RowMaker) makeRow(b *source.Batch, row int) error {
 	if m.filter != nil {
 		keep, err := m.filter.Keeps(b, row)
 		if m.Passes = !keep; err != nil || !keep {
