@@ -16,7 +16,6 @@ type SyntaxError struct {
 	Msg  string // the error there, as text
 
 	value bool // the text is a value, not a key
-	err   error
 }
 
 func (e *SyntaxError) Error() string {
@@ -28,8 +27,6 @@ func (e *SyntaxError) Error() string {
 	}
 	return fmt.Sprintf("expression, position %d, at %q: %s", e.Pos+1, excerpt(e.Spec[e.Pos:]), e.Msg)
 }
-
-func (e *SyntaxError) Unwrap() error { return e.err }
 
 // Parse reads a key spec. Errors are of type [*SyntaxError].
 func Parse(spec string) (Expr, error) {
@@ -57,9 +54,8 @@ const maxDepth = 32
 type parser struct {
 	s     string
 	at    int
-	value bool     // the text is a value, not a key
-	known []string // columns that a value may have; nil: any
-	word  string   // the word of the language that was read last
+	value bool   // the text is a value, not a key
+	word  string // the word of the language that was read last
 }
 
 func (p *parser) fail(format string, args ...any) error {
@@ -145,7 +141,7 @@ func (p *parser) part(depth int) (Expr, error) {
 		}
 		name := p.s[p.at+1 : p.at+1+end]
 		p.at += end + 2
-		return p.column(name, p.at-end-2)
+		return p.column(name), nil
 	case c == '(':
 		p.at++
 		e, err := p.expr(depth + 1)
@@ -173,7 +169,7 @@ func (p *parser) part(depth int) (Expr, error) {
 		if p.peek() == '(' {
 			return p.call(name, start, depth)
 		}
-		return p.column(name, start)
+		return p.column(name), nil
 	case p.value && p.isNumber():
 		return p.decimal()
 	case isDigit(c):
@@ -183,14 +179,8 @@ func (p *parser) part(depth int) (Expr, error) {
 	return nil, p.fail("unexpected %q", r)
 }
 
-func (p *parser) column(name string, start int) (Expr, error) {
-	if p.known != nil && !slices.Contains(p.known, name) {
-		p.at = start
-		err := p.fail("%v %q (%s)", ErrUnknownColumn, excerpt(name), cmp.Or(suggest(name, p.known), fmt.Sprintf("the input has %d others", len(p.known))))
-		err.(*SyntaxError).err = ErrUnknownColumn
-		return nil, err
-	}
-	return Column{Name: name, word: p.value && reserved(name)}, nil
+func (p *parser) column(name string) Expr {
+	return Column{Name: name, word: p.value && reserved(name)}
 }
 
 func (p *parser) name() string {

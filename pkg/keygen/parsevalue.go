@@ -1,7 +1,10 @@
 package keygen
 
 import (
+	"cmp"
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -13,11 +16,14 @@ func ParseValue(text string) (Expr, error) {
 	return p.parseAll()
 }
 
-// CheckValue rejects an expression if the records lack one of its columns. The error, which wraps [ErrUnknownColumn], contains the column's position.
+// CheckValue rejects an expression if the records lack one of its columns. The error wraps [ErrUnknownColumn].
 func CheckValue(e Expr, columns []string) error {
-	p := &parser{s: e.String(), value: true, known: columns}
-	_, err := p.parseAll()
-	return err
+	for _, name := range Columns(e) {
+		if !slices.Contains(columns, name) {
+			return fmt.Errorf("%w %q (%s)", ErrUnknownColumn, excerpt(name), cmp.Or(suggest(name, columns), fmt.Sprintf("the input has %d others", len(columns))))
+		}
+	}
+	return nil
 }
 
 // or parses conditions, starting with the operator that binds weakest.

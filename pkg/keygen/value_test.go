@@ -81,14 +81,14 @@ func TestKeysRefuseValues(t *testing.T) {
 	}
 }
 
-// TestUnknownColumnOfValue checks the reported position of a column that records lack.
+// TestUnknownColumnOfValue checks the error about a column that records lack. It has no position, because blanks and bytes of the text are not known any more.
 func TestUnknownColumnOfValue(t *testing.T) {
-	e, err := ParseValue("upper(name) = 'X' and nme is null")
+	e, err := ParseValue("upper(name)    =    '北京' and nme is null")
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = CheckValue(e, []string{"id", "name"})
-	if !errors.Is(err, ErrUnknownColumn) || !strings.Contains(err.Error(), `position 23, at "nme is null": unknown column "nme" (did you mean name?)`) {
+	if !errors.Is(err, ErrUnknownColumn) || err.Error() != `unknown column "nme" (did you mean name?)` {
 		t.Error(err)
 	}
 	if err := CheckValue(e, []string{"nme", "name"}); err != nil {

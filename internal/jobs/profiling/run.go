@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -167,7 +168,7 @@ func (r *reading) filter() (_ *cells.Filter, err error) {
 	}
 	columns := r.in.Source.Columns()
 	if err := keygen.CheckValue(f, columns); err != nil {
-		return nil, fail.With(fail.Config, err)
+		return nil, fail.With(fail.Config, fmt.Errorf("filter: %w", err))
 	}
 	p := &cells.Plan{Columns: columns, Filter: f, Timestamp: r.job.Timestamp}
 	p.Timestamp = cmp.Or(p.Timestamp, r.now.UnixMilli())

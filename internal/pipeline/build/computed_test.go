@@ -80,8 +80,8 @@ func TestComputedErrors(t *testing.T) {
 		s    spec.Spec
 		want string
 	}{
-		{spec.Spec{Mapping: spec.Mapping{Cells: []spec.CellSpec{{Expr: "upper(m)", Qualifier: "q"}}}}, `cells: cell 1 (expr): expression, position 7, at "m)": unknown column "m"`},
-		{spec.Spec{Filter: "m = '1'"}, `filter: expression, position 1, at "m = '1'": unknown column "m"`},
+		{spec.Spec{Mapping: spec.Mapping{Cells: []spec.CellSpec{{Expr: "upper(m)", Qualifier: "q"}}}}, `cells: cell 1 (expr): unknown column "m"`},
+		{spec.Spec{Filter: "m = '1'"}, `filter: unknown column "m"`},
 		{spec.Spec{Filter: "n > 0"}, "column n: value of 1 byte is not a decimal number (in n > 0)"},
 		{spec.Spec{Mapping: spec.Mapping{Cells: []spec.CellSpec{{Expr: "add(n, 1)", Qualifier: "q"}}}}, "column n: cell f:q: value of 1 byte is not a decimal number (in add(n, 1))"},
 		{spec.Spec{Mapping: spec.Mapping{Cells: []spec.CellSpec{{Expr: "n + '0'", Qualifier: "q", Type: "int"}}}}, "column n: cell f:q: value of 2 bytes is not a whole number"},
