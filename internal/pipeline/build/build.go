@@ -297,11 +297,14 @@ type Places interface {
 	Place(split int, offset int64) string
 }
 
-// Locate adds the positions of the records to an error about duplicates.
+// Locate adds the positions of the records to an error about duplicates; a single one if a record collides with itself.
 func Locate(err error, in Places) error {
 	d, ok := errors.AsType[*extsort.DuplicateError](err)
 	if !ok {
 		return err
+	}
+	if d.First == d.Second {
+		return fail.With(fail.BadRows, setting.Errorf("%w: %s (one of them takes its qualifier from a column)", err, place(in, d.First)))
 	}
 	return fail.With(fail.BadRows, setting.Errorf("%w: %s, and %s (%s first or last keeps one)",
 		err, place(in, d.First), place(in, d.Second), setting.Duplicates))

@@ -328,3 +328,31 @@ func TestUnderscoreFamilies(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordCollidesWithItself checks that a record whose qualifier from a column is that of another cell of it is refused under every policy: none says
+// which of its two values is right.
+func TestRecordCollidesWithItself(t *testing.T) {
+	for _, duplicates := range []string{"fail", "first", "last", "versions"} {
+		s := spec.Spec{Key: "id", Duplicates: duplicates, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "v", QualifierFrom: "o"}, {Column: "name"}}}}
+		if duplicates == "versions" {
+			s.Versions, s.CellTimestamp = 3, &spec.TimeColumn{Column: "t", Layout: "unixms"}
+		}
+		const header = "id,o,v,name,t\n"
+		family, err := s.ApplyTo(jobtest.Family)
+		testcheck.Must(t, err)
+		build := func(text string) error {
+			s.Inputs = []string{filepath.Join(t.TempDir(), "rows.csv")}
+			testcheck.Must(t, os.WriteFile(s.Inputs[0], []byte(text), 0o600))
+			_, err := Directory(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), family, nil, filepath.Join(t.TempDir(), "out"), WorkOptions{})
+			return err
+		}
+		err = build(header + "0,name,4,4,6\n2,x,7,bob,5\n1,name,5,bob,6\n")
+		if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "a record makes two cells of family f with one qualifier, of 4 bytes") || strings.Contains(err.Error(), "two r") ||
+			strings.Count(err.Error(), "rows.csv at offset 39 (line 4)") != 1 || strings.Contains(err.Error(), "keeps one") {
+			t.Errorf("%s: %v", duplicates, err)
+		}
+		if err := build(header + "0,name,4,4,6\n1,x,7,bob,5\n"); err != nil {
+			t.Errorf("%s, equal values: %v", duplicates, err)
+		}
+	}
+}

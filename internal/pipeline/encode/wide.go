@@ -45,6 +45,11 @@ type wideCell struct {
 	seq                    uint64
 }
 
+// sharesPlace reports whether both cells have the same family and qualifier.
+func (c *wideCell) sharesPlace(o *wideCell) bool {
+	return c.family == o.family && bytes.Equal(c.qualifier, o.qualifier)
+}
+
 // encodeWide is Encode for plans whose rows are made of all records of a key.
 func (p *Region) encodeWide(ctx context.Context, m *extsort.Merge, plan *cells.Plan, sinks []*Sink) error {
 	w := &wideRow{values: make([][]byte, plan.NumValues())}
@@ -177,13 +182,20 @@ func (w *wideRow) sort(plan *cells.Plan) error {
 }
 
 // decide keeps one cell for each family and qualifier, or as many versions as the family keeps. Equal cells are not
-// duplicates: values that do not depend on the qualifier occur in every record of a key.
+// duplicates: values that do not depend on the qualifier occur in every record of a key. A record with two values for one cell is an error: no policy
+// says which of them to keep.
 func (w *wideRow) decide(plan *cells.Plan) (dups int64, err error) {
 	kept := w.cells[:0]
 	versions := 0 // of the place
-	for _, c := range w.cells {
+	var before wideCell
+	for i, c := range w.cells {
+		if i > 0 && c.sharesPlace(&before) && c.seq == before.seq && !bytes.Equal(c.value, before.value) {
+			return dups, fail.AboutData(c.qualifier, "a record makes two cells of family %s with one qualifier, of %s: %w", plan.Families[c.family].Name, setting.Count(len(c.qualifier), "byte"),
+				&extsort.DuplicateError{Key: bytes.Clone(w.key), First: c.seq, Second: c.seq})
+		}
+		before = c
 		last := len(kept) - 1
-		if last < 0 || kept[last].family != c.family || !bytes.Equal(kept[last].qualifier, c.qualifier) {
+		if last < 0 || !c.sharesPlace(&kept[last]) {
 			kept, versions = append(kept, c), 1
 			continue
 		}

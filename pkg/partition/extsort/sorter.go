@@ -40,13 +40,16 @@ func ParsePolicy(s string) (Policy, error) {
 // A DuplicateError reports a key that two rows have. Its message omits the key, which is data.
 type DuplicateError struct {
 	Key           []byte // owned by the error
-	First, Second uint64 // sequence numbers, the lower first
+	First, Second uint64 // sequence numbers, the lower first; equal if a record collides with itself
 }
 
 // Data returns the key, for callers that may show it.
 func (e *DuplicateError) Data() []byte { return e.Key }
 
 func (e *DuplicateError) Error() string {
+	if e.First == e.Second {
+		return fmt.Sprintf("the row has a key of %s", setting.Count(len(e.Key), "byte"))
+	}
 	return fmt.Sprintf("two rows have the same key, of %s", setting.Count(len(e.Key), "byte"))
 }
 
