@@ -157,7 +157,9 @@ func (p *parser) parse() {
 	if a.Matches != "" {
 		re, err := regexp.Compile(a.Matches) // first by itself: a pattern that closes the group is invalid, and messages have its text
 		if err == nil {
-			re, err = regexp.Compile(`\A(?:` + a.Matches + `)\z`)
+			if re, err = regexp.Compile(`\A(?:` + a.Matches + `)\z`); err != nil { // \Q without \E quotes to the end
+				re, err = regexp.Compile(`\A(?:` + a.Matches + `\E)\z`)
+			}
 		}
 		p.add(&Check{Kind: Matches, Name: "matches a pattern", pattern: re}, err, a.Matches)
 	}

@@ -3,6 +3,7 @@ package expectation
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -214,6 +215,25 @@ func TestPatternThatIsWrong(t *testing.T) {
 		_, errs := Parse([]Asked{{Column: "a", Matches: pattern}})
 		if err := errors.Join(errs...); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), `\z`) {
 			t.Errorf("%q: %v, want %s", pattern, err, want)
+		}
+	}
+}
+
+// TestUnclosedQuote checks that a pattern may quote up to its end, as in RE2.
+func TestUnclosedQuote(t *testing.T) {
+	for _, pattern := range []string{`\Q1`, `\Q1\`, `x|\Qa.b`, `\Q(`, `\Qa\E`, `\Qa\Eb\Q`, `\Q`} {
+		checks, errs := Parse([]Asked{{Column: "a", Matches: pattern}})
+		if len(errs) > 0 {
+			t.Errorf("%q: %v", pattern, errs)
+			continue
+		}
+		plain := regexp.MustCompile(pattern)
+		plain.Longest()
+		for _, value := range []string{"", "1", `1\`, "x", "a.b", "axb", "(", "a", "ab", "a)", "1)", `a.b)\z`} {
+			want := plain.FindString(value) == value && plain.MatchString(value)
+			if got := checks[0].pattern.MatchString(value); got != want {
+				t.Errorf("%q matches %q: %t, want %t", value, pattern, got, want)
+			}
 		}
 	}
 }
