@@ -3,9 +3,11 @@ package expectation
 import (
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"bulkload/internal/test/race"
 	"bulkload/internal/test/testcheck"
@@ -234,6 +236,19 @@ func TestUnclosedQuote(t *testing.T) {
 			if got := checks[0].pattern.MatchString(value); got != want {
 				t.Errorf("%q matches %q: %t, want %t", value, pattern, got, want)
 			}
+		}
+	}
+}
+
+// TestNewestOfLongAgo checks that the earliest date of 64 bits, such as the least long for never, is not new.
+func TestNewestOfLongAgo(t *testing.T) {
+	checks := must(t, "[{column: a, newest_within: 1h, layout: unixms}]")
+	now := time.UnixMilli(1_700_000_000_000)
+	for date, want := range map[int64]string{math.MinInt64: Failed, math.MinInt64 + 1: Failed, 0: Failed, now.UnixMilli() - 3600_000: Passed, now.UnixMilli() - 3600_001: Failed, math.MaxInt64: Passed} {
+		f := Finding{Status: Passed}
+		f.values(checks[0], &Count{Checked: 1, Newest: &date}, &Counts{ReadAt: now})
+		if f.Status != want {
+			t.Errorf("%d: %s, want %s", date, f.Status, want)
 		}
 	}
 }

@@ -130,7 +130,7 @@ func (f *Finding) values(check *Check, n *Count, c *Counts) {
 		case bad:
 		case n.Newest == nil:
 			f.Found, bad = "no record has a date", true
-		case c.ReadAt.UnixMilli()-*n.Newest > check.within.Milliseconds():
+		case *n.Newest < c.ReadAt.UnixMilli()-check.within.Milliseconds():
 			f.Found, bad = "all "+setting.Count(n.Checked, "date")+" are older", true
 		default:
 			f.Found = setting.Count(n.Checked, "date")
