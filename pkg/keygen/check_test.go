@@ -224,6 +224,48 @@ func TestSharesOfWideNumbers(t *testing.T) {
 	}
 }
 
+// TestSharesOfSmallRanges checks that a remainder has shares only if all its values are about equally frequent.
+func TestSharesOfSmallRanges(t *testing.T) {
+	for spec, known := range map[string]bool{
+		"mod(abs(mod(hash(a), 10)), 7) + a": false, "pad(mod(crc32(a), 3000000000), 10)": false, "pad(mod(mod(crc32(a), 100), 40), 2)": false,
+		"mod(abs(mod(hash(a), 10)), 5) + a": true, "pad(mod(mod(crc32(a), 100), 50), 2)": true, "pad(mod(crc32(a), 2147483647), 10)": true, "pad(mod(crc32(a), 777), 3)": true,
+		"pad(mod(mod(crc32(a), 100), 200), 3)": true, "mod(mod(mod(crc32(a), 10), 7), 7) + a": false, "pad(abs(toshort(hash(a))), 5)": true,
+		"pad(abs(toshort(mod(hash(a), 10))), 5)": true, "mod(abs(toshort(mod(hash(a), 10))), 7) + a": false, "pad(abs(toshort(mod(crc32(a), 100000))), 5)": false,
+		"pad(abs(toshort(mod(hash(a), 40001))), 5)": false, "pad(abs(toshort(mod(hash(a), 65536))), 5)": true,
+	} {
+		p, _ := program(t, example{spec: spec})
+		const rows = 20000
+		var keys [][]byte
+		for i := range rows {
+			k, err := p.Append(nil, [][]byte{fmt.Appendf(nil, "key%d", i*7919)})
+			testcheck.Must(t, err)
+			keys = append(keys, k)
+		}
+		slices.SortFunc(keys, bytes.Compare)
+		splits := [][]byte{keys[rows/2]}
+		if e, _ := Parse(spec); len(Parts(e)) > 1 {
+			splits[0] = splits[0][:1]
+		}
+		if splits[0][0] == '0' && len(splits[0]) == 1 {
+			splits[0] = []byte("3")
+		}
+		r := checked(t, spec, CheckOptions{Splits: splits})
+		if (r.Shares != nil) != known {
+			t.Errorf("%s: shares %v, want any: %t", spec, r.Shares, known)
+			continue
+		}
+		less, _ := slices.BinarySearchFunc(keys, splits[0], bytes.Compare)
+		if got := float64(less) / rows; known && math.Abs(got-r.Shares[0]) > 0.015 {
+			t.Errorf("%s: share %v of keys below %q, predicted %v", spec, got, splits[0], r.Shares[0])
+		}
+	}
+	for _, spec := range []string{"pad(mod(mod(hash(a), 10), 7), 1)", "pad(toshort(mod(hash(a), 10)), 1)", "pad(mod(crc32(a), 3000000000), 5)"} {
+		if _, err := Parse(spec); err == nil {
+			t.Errorf("%s is taken: it fails for some hashes", spec)
+		}
+	}
+}
+
 // TestSharesOfKeys compares the predicted shares with those of real keys.
 func TestSharesOfKeys(t *testing.T) {
 	const rows = 20000

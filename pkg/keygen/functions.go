@@ -64,7 +64,7 @@ func functions() []function {
 
 func listFunctions() []function {
 	salt := [][2]int{{1, maxModulus}}
-	hash32 := numbers{min: -1 << 31, max: 1<<31 - 1, random: true}
+	hash32 := numbers{min: -1 << 31, max: 1<<31 - 1, random: true, even: true}
 	always := func(n numbers) func(Call, Options) numbers { return func(Call, Options) numbers { return n } }
 	return []function{
 		{name: "salt", form: "salt(e, … [, n])", about: "|hash(e …) mod n| with leading zeros to the width of n−1; without n the job's number of salts",
@@ -91,7 +91,7 @@ func listFunctions() []function {
 		{name: "hash", form: "hash(e, …)", about: "Java's String.hashCode", joins: true, number: hashed(javaHash, true), numbers: always(hash32)},
 		{name: "longhash", form: "longhash(i)", about: "Java's Long.hashCode", number: mapped(longHash), numbers: always(numbers{min: -1 << 31, max: 1<<31 - 1})},
 		{name: "murmur3", form: "murmur3(e, …)", about: "MurmurHash3_x86_32 with seed 0", joins: true, number: hashed(func(b []byte) int64 { return int64(murmur3(b, 0)) }, false), numbers: always(hash32)},
-		{name: "crc32", form: "crc32(e, …)", about: "CRC-32 without sign", joins: true, number: hashed(func(b []byte) int64 { return int64(crc32.ChecksumIEEE(b)) }, false), numbers: always(numbers{max: 1<<32 - 1, random: true})},
+		{name: "crc32", form: "crc32(e, …)", about: "CRC-32 without sign", joins: true, number: hashed(func(b []byte) int64 { return int64(crc32.ChecksumIEEE(b)) }, false), numbers: always(numbers{max: 1<<32 - 1, random: true, even: true})},
 		{name: "mod", form: "mod(i, n)", about: "remainder, with the sign of i as in Java", ints: [2]int{1, 1}, bounds: [][2]int{{1, math.MaxInt}}, number: mapped(remainder), numbers: modNumbers},
 		{name: "abs", form: "abs(i)", about: "absolute value", number: mapped(absolute), numbers: absNumbers},
 		{name: "toshort", form: "toshort(i)", about: "the low 16 bits with their sign, Java's (short)", number: mapped(toShort), numbers: shortNumbers},

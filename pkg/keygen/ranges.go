@@ -1,15 +1,28 @@
 package keygen
 
-import "strconv"
+import (
+	"math"
+	"strconv"
+)
 
 // numbers is the range of an integer.
 type numbers struct {
 	min, max int64
-	random   bool // its values are about equally frequent
+	random   bool // it is computed from a hash
+	even     bool // its values are about equally frequent, those of opposite signs together
+}
+
+// evenMod reports whether the remainders of the numbers by a modulus are about equally frequent: the modulus divides the size of the range, nearly so,
+// or is beyond it.
+func (n numbers) evenMod(by int64) bool {
+	const doubtful = 0.001 // the share of numbers that may have other remainders than even ones
+	size, modulus := float64(max(n.max, -n.min))+1, float64(by)
+	rest := math.Mod(size, modulus)
+	return n.even && (size <= modulus || rest*(modulus-rest) <= doubtful*size*modulus)
 }
 
 func (n numbers) shape() shape {
-	if n.random && n.min == 0 && n.max < 10 {
+	if n.even && n.min == 0 && n.max < 10 {
 		return spreadOver(n.max+1, 1)
 	}
 	s := shape{min: 1, max: max(len(strconv.FormatInt(n.min, 10)), decimals(n.max)), set: decimalDigits()}
@@ -34,7 +47,7 @@ func numbersOf(e Expr, o Options) (numbers, bool) {
 func modNumbers(c Call, o Options) numbers {
 	in, _ := numbersOf(c.Args[0], o)
 	n := int64(c.Ints[0])
-	out := numbers{max: min(in.max, n-1), random: in.random}
+	out := numbers{max: min(in.max, n-1), random: in.random, even: in.evenMod(n)}
 	if in.min < 0 {
 		out.min = max(in.min, 1-n)
 	}
@@ -47,12 +60,15 @@ func absNumbers(c Call, o Options) numbers {
 	if in.min == -1<<63 {
 		return numbers{max: 1<<63 - 1}
 	}
-	return numbers{max: max(in.max, -in.min), random: in.random}
+	return numbers{max: max(in.max, -in.min), random: in.random, even: in.even}
 }
 
 func shortNumbers(c Call, o Options) numbers {
 	in, _ := numbersOf(c.Args[0], o)
-	return numbers{min: -1 << 15, max: 1<<15 - 1, random: in.random}
+	if in.min >= -1<<15 && in.max < 1<<15 {
+		return in
+	}
+	return numbers{min: -1 << 15, max: 1<<15 - 1, random: in.random, even: in.max >= 1<<16 && in.evenMod(1<<16)}
 }
 
 func numberNumbers(c Call, o Options) numbers {

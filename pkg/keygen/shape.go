@@ -191,7 +191,7 @@ func dateShape(c Call, _ Options) shape {
 
 func padShape(c Call, o Options) shape {
 	width := c.Ints[0]
-	if n, ok := numbersOf(c.Args[0], o); ok && n.random && n.min == 0 && decimals(n.max) <= width {
+	if n, ok := numbersOf(c.Args[0], o); ok && n.even && n.min == 0 && decimals(n.max) <= width {
 		return spreadOver(n.max+1, width)
 	}
 	s := shapeOf(c.Args[0], o)
