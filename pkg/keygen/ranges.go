@@ -68,7 +68,7 @@ func shortNumbers(c Call, o Options) numbers {
 	if in.min >= -1<<15 && in.max < 1<<15 {
 		return in
 	}
-	return numbers{min: -1 << 15, max: 1<<15 - 1, random: in.random, even: in.max >= 1<<16 && in.evenMod(1<<16)}
+	return numbers{min: -1 << 15, max: 1<<15 - 1, random: in.random, even: in.max >= 1<<16-1 && in.evenMod(1<<16)}
 }
 
 func numberNumbers(c Call, o Options) numbers {
