@@ -14,6 +14,7 @@ import (
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/serve/query"
 	"bulkload/pkg/keygen/rowkey"
@@ -76,6 +77,9 @@ func (r *readFlags) read(ctx context.Context, env *cluster.Env, s spec.Job, q qu
 // report prints the read statistics. In text form they go to standard error, so that programs do not take them for
 // rows.
 func (r *readFlags) report(g *globals, out, messages io.Writer, st *query.ReadStats) error {
+	if st.KeyOrder {
+		g.Logger().Warn(keyrange.KeyOrder)
+	}
 	if g.JSON() {
 		return json.NewEncoder(out).Encode(struct {
 			*query.ReadStats

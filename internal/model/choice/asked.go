@@ -45,7 +45,7 @@ type Keys struct {
 
 // Resolve parses the texts and returns the choice.
 func (a Asked) Resolve(k Keys) (c Choice, err error) {
-	if c.Ranges, c.Salts, err = a.ranges(k); err != nil {
+	if c.Ranges, c.Salts, c.KeyOrder, err = a.ranges(k); err != nil {
 		return c, fail.With(fail.Config, err)
 	}
 	if c.Columns, err = ParseColumns(a.Only); err != nil {
@@ -66,8 +66,9 @@ func (a Asked) Resolve(k Keys) (c Choice, err error) {
 	return c, c.Check()
 }
 
-// ranges returns the ranges of the rows to read, nil for all rows. If original keys bound them, it also returns the key's salts.
-func (a Asked) ranges(k Keys) (_ []keyrange.Range, _ *keyrange.Salts, err error) {
+// ranges returns the ranges of the rows to read, nil for all rows. If original keys bound them, it also returns the key's salts, and the key's
+// spec if the order of keys is not that of the values.
+func (a Asked) ranges(k Keys) (_ []keyrange.Range, _ *keyrange.Salts, keyOrder string, err error) {
 	kinds := 0
 	for _, given := range []bool{a.FromKey+a.ToKey != "", a.KeyPrefix != "", a.StartRow+a.StopRow != "", a.RowPrefix != ""} {
 		if given {
@@ -76,15 +77,15 @@ func (a Asked) ranges(k Keys) (_ []keyrange.Range, _ *keyrange.Salts, err error)
 	}
 	switch {
 	case kinds == 0:
-		return nil, nil, nil
+		return nil, nil, "", nil
 	case kinds > 1:
-		return nil, nil, setting.Errorf("rows are bounded by %s and %s, by %s, by %s and %s, or by %s: only one of these at a time",
+		return nil, nil, "", setting.Errorf("rows are bounded by %s and %s, by %s, by %s and %s, or by %s: only one of these at a time",
 			setting.FromKey, setting.ToKey, setting.KeyPrefix, setting.StartRow, setting.StopRow, setting.RowPrefix)
 	case !a.ByKey():
 		r, err := a.rows()
-		return r, nil, err
+		return r, nil, "", err
 	case k.Spec == nil:
-		return nil, nil, setting.Errorf("%s, %s and %s need the spec of the row keys: give it with %s", setting.FromKey, setting.ToKey, setting.KeyPrefix, k.Name)
+		return nil, nil, "", setting.Errorf("%s, %s and %s need the spec of the row keys: give it with %s", setting.FromKey, setting.ToKey, setting.KeyPrefix, k.Name)
 	}
 	values := func(name setting.Name, text string) (v []string, err error) {
 		if text == "" {
@@ -99,7 +100,7 @@ func (a Asked) ranges(k Keys) (_ []keyrange.Range, _ *keyrange.Salts, err error)
 	to, toErr := values(setting.ToKey, a.ToKey)
 	prefix, prefixErr := values(setting.KeyPrefix, a.KeyPrefix)
 	if err := errors.Join(fromErr, toErr, prefixErr); err != nil {
-		return nil, nil, err
+		return nil, nil, "", err
 	}
 	key := keyrange.Split(k.Spec)
 	key.From, key.To, key.Prefix = setting.FromKey, setting.ToKey, setting.KeyPrefix
@@ -108,14 +109,18 @@ func (a Asked) ranges(k Keys) (_ []keyrange.Range, _ *keyrange.Salts, err error)
 	var r keyrange.Rows
 	if prefix != nil {
 		r, err = key.Beginning(modulus, prefix)
-	} else {
-		r, err = key.Between(modulus, from, to)
+	} else if r, err = key.Between(modulus, from, to); err == nil {
+		var values *keyrange.Values
+		_, values, err = key.ByValue(modulus, from, to)
+		if values != nil {
+			keyOrder = k.Spec.String()
+		}
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, "", err
 	}
 	salts, err := key.Salts(modulus)
-	return r.Ranges(), salts, err
+	return r.Ranges(), salts, keyOrder, err
 }
 
 // rows returns the range of row keys given by StartRow and StopRow, or by RowPrefix.

@@ -70,6 +70,21 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// TestKeyOrder checks that a choice says whether its range of keys has other rows than the range of values.
+func TestKeyOrder(t *testing.T) {
+	e, err := keygen.Parse("rule + '|' + id")
+	testcheck.Must(t, err)
+	for _, c := range []struct {
+		asked Asked
+		want  string
+	}{{Asked{FromKey: "R10", ToKey: "R2"}, "rule + '|' + id"}, {Asked{FromKey: "R1", ToKey: "R2"}, ""}, {Asked{KeyPrefix: "R1"}, ""}, {Asked{StartRow: "R10", StopRow: "R2"}, ""}, {Asked{FromKey: "R1,5"}, "rule + '|' + id"}} {
+		got, err := c.asked.Resolve(Keys{Spec: e})
+		if err != nil || got.KeyOrder != c.want {
+			t.Errorf("%+v: %q, %v", c.asked, got.KeyOrder, err)
+		}
+	}
+}
+
 func list[T any](all []T, text func(T) string) string {
 	var texts []string
 	for _, x := range all {

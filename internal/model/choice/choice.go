@@ -21,6 +21,8 @@ type Choice struct {
 	Ranges []keyrange.Range `json:"ranges,omitempty"`
 	// Salts are the salts from which Ranges were made, if original keys bound the rows; the table is checked against them. Nil: there are none.
 	Salts *keyrange.Salts `json:"-"`
+	// KeyOrder is the key's spec if Ranges have other rows than the values of their bounds, because keys have another order: see [keyrange.Key.ByValue].
+	KeyOrder string `json:"-"`
 	// Columns are the selected families and columns. Default: all.
 	Columns []Column `json:"columns,omitempty"`
 	// Since and Until bound the timestamps of cells: [Since, Until), in milliseconds; Until 0: no bound.

@@ -13,10 +13,10 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// bound returns the bytes of a bound of the original key, nil if values is empty. If partial is not empty, the value of that column may be incomplete.
-func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]string, partial string) ([]byte, error) {
+// bound returns the bytes of a bound of the original key, nil if values is empty, and the number of parts that they are made of. If partial is not empty, the value of that column may be incomplete.
+func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]string, partial string) ([]byte, int, error) {
 	if len(values) == 0 {
-		return nil, nil
+		return nil, 0, nil
 	}
 	var parts []keygen.Expr
 	used := map[string]string{}
@@ -27,7 +27,7 @@ func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]stri
 		if !MadeOf(p, values) {
 			for _, c := range columns {
 				if _, ok := values[c]; ok && !has(used, c) {
-					return nil, fail.Errorf(fail.Config, "%s: %s of the key %s needs %q, not %s alone", what, p, k.Spec, columns, c)
+					return nil, 0, fail.Errorf(fail.Config, "%s: %s of the key %s needs %q, not %s alone", what, p, k.Spec, columns, c)
 				}
 			}
 			break
@@ -36,12 +36,12 @@ func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]stri
 			if MadeOf(p, used) {
 				break // the preceding parts already bound these values
 			}
-			return nil, k.noRange(p)
+			return nil, 0, k.noRange(p)
 		}
 		if partial == "" && len(columns) > 0 && !MadeOf(p, fixed) {
 			more := last != nil && keygen.Columns(last)[0] != columns[0]
 			if err := k.checkExact(what, last, values, more); err != nil && (more || !errors.Is(err, keygen.ErrCut)) {
-				return nil, err
+				return nil, 0, err
 			}
 			last = p
 		}
@@ -52,7 +52,7 @@ func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]stri
 		if slices.Contains(columns, partial) {
 			begin, all := beginning(p, values[partial])
 			if begin == nil {
-				return nil, k.noPrefix(p)
+				return nil, 0, k.noPrefix(p)
 			}
 			parts[len(parts)-1], cut = begin, nil
 			if all {
@@ -63,14 +63,14 @@ func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]stri
 	}
 	for c := range values {
 		if !has(used, c) {
-			return nil, fail.Errorf(fail.Config, "%s: the column %s of the key %s follows %s, for which no value is given", what, c, k.Spec, k.Rest[len(parts)])
+			return nil, 0, fail.Errorf(fail.Config, "%s: the column %s of the key %s follows %s, for which no value is given", what, c, k.Spec, k.Rest[len(parts)])
 		}
 	}
 	if cut != nil {
-		return nil, k.noPrefix(cut)
+		return nil, 0, k.noPrefix(cut)
 	}
 	if err := k.checkExact(what, last, values, false); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	// Constant bytes after the last value would exclude longer values that begin with
 	// it and whose next byte is less.
@@ -79,9 +79,9 @@ func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]stri
 	}
 	b, err := Bytes(parts, modulus, values)
 	if err != nil {
-		return nil, fail.Errorf(fail.Config, "%s: %w", what, err)
+		return nil, 0, fail.Errorf(fail.Config, "%s: %w", what, err)
 	}
-	return b, nil
+	return b, len(parts), nil
 }
 
 // checkExact refuses a bound that is not exact, see [keygen.CheckBound]. p is the part of the key with the value; if it is nil, there is nothing to check.

@@ -123,7 +123,7 @@ func (of ordered) between(t *rapid.T, k Key, keys *keygen.Program) bool {
 			t.Fatal(keyErr)
 		}
 		want := (from == nil || compare(row, from) >= 0) && (to == nil || compare(row, to) < 0)
-		if got := err == nil && r.holds(key); got != want {
+		if got := err == nil && r.Has(key); got != want {
 			t.Fatalf("%s from %q to %q: row %q, key %q: in the range %t, want %t, %v", k.Spec, from, to, row, key, got, want, err)
 		}
 	}

@@ -29,6 +29,11 @@ func (r Rows) Stop(head []byte) []byte {
 	return slices.Concat(head, r.Hi)
 }
 
+// Has reports whether a row key is in the range.
+func (r Rows) Has(key []byte) bool {
+	return slices.ContainsFunc(r.Heads, func(head []byte) bool { return Range{r.Start(head), r.Stop(head)}.Has(key) })
+}
+
 // checkLength refuses bounds that are too long for a row key together with a head, because HBase refuses to scan from there.
 func (r Rows) checkLength() error {
 	for _, head := range r.Heads {
@@ -70,13 +75,18 @@ func (k Key) Bind(what setting.Name, values []string) (map[string]string, error)
 // The key may hash columns that have the same value in both bounds, but it must keep
 // the order of the columns after them.
 func (k Key) Between(modulus int, from, to []string) (Rows, error) {
+	r, _, err := k.between(modulus, from, to, false)
+	return r, err
+}
+
+func (k Key) between(modulus int, from, to []string, byValue bool) (r Rows, v *Values, err error) {
 	lo, err := k.Bind(k.From, from)
 	if err != nil {
-		return Rows{}, err
+		return r, nil, err
 	}
 	hi, err := k.Bind(k.To, to)
 	if err != nil {
-		return Rows{}, err
+		return r, nil, err
 	}
 	fixed := map[string]string{}
 	for _, c := range k.Columns() {
@@ -87,24 +97,34 @@ func (k Key) Between(modulus int, from, to []string) (Rows, error) {
 		}
 		fixed[c] = v
 	}
-	var r Rows
 	if r.Heads, err = k.headsFor(modulus, k.inEveryKey(fixed)); err != nil {
-		return r, err
+		return r, nil, err
 	}
-	if r.Lo, err = k.bound(k.From, modulus, lo, fixed, ""); err != nil {
-		return r, err
+	var first, last int
+	if r.Lo, first, err = k.bound(k.From, modulus, lo, fixed, ""); err != nil {
+		return r, nil, err
 	}
-	if r.Hi, err = k.bound(k.To, modulus, hi, fixed, ""); err != nil {
-		return r, err
+	if r.Hi, last, err = k.bound(k.To, modulus, hi, fixed, ""); err != nil {
+		return r, nil, err
 	}
-	if r.Lo != nil && r.Hi != nil && bytes.Compare(r.Lo, r.Hi) >= 0 {
+	start, stop := r.Lo, r.Hi
+	none := start != nil && stop != nil && bytes.Compare(start, stop) >= 0
+	if byValue {
+		if v, err = k.byValue(&r, modulus, first, last, lo, hi); err != nil {
+			return r, nil, err
+		}
+		if v != nil {
+			none = v.from != nil && v.to != nil && slices.CompareFunc(v.from, v.to, bytes.Compare) >= 0
+		}
+	}
+	if none {
 		hint := setting.Textf("%s is inclusive, %s is exclusive", k.From, k.To)
 		if slices.ContainsFunc(k.Rest, latestFirst) {
 			hint = setting.Textf("%s; this key has the latest first, so %s is later than %s", hint, k.From, k.To)
 		}
-		return r, fail.Errorf(fail.Config, "no row is in the range: keys from %s on are not before %s (%s)", rowkey.String(r.Lo), rowkey.String(r.Hi), hint)
+		return r, nil, fail.Errorf(fail.Config, "no row is in the range: keys from %s on are not before %s (%s)", rowkey.String(start), rowkey.String(stop), hint)
 	}
-	return r, r.checkLength()
+	return r, v, r.checkLength()
 }
 
 // Beginning returns the rows whose original key begins with values of its first
@@ -127,7 +147,7 @@ func (k Key) Beginning(modulus int, values []string) (Rows, error) {
 	if r.Heads, err = k.headsFor(modulus, k.inEveryKey(fixed)); err != nil {
 		return r, err
 	}
-	if r.Lo, err = k.bound(k.Prefix, modulus, bound, fixed, partial); err != nil {
+	if r.Lo, _, err = k.bound(k.Prefix, modulus, bound, fixed, partial); err != nil {
 		return r, err
 	}
 	r.Hi = loader.PrefixEnd(r.Lo) // nil also if all bytes are 0xFF: these rows end where the rows of the head end

@@ -23,16 +23,6 @@ func parseKey(t testing.TB, spec string) Key {
 	return Split(e)
 }
 
-// holds reports whether a scan of the range reads a row key.
-func (r Rows) holds(key []byte) bool {
-	for _, h := range r.Heads {
-		if bytes.Compare(key, r.Start(h)) >= 0 && (len(r.Stop(h)) == 0 || bytes.Compare(key, r.Stop(h)) < 0) {
-			return true
-		}
-	}
-	return false
-}
-
 func TestKeyRange(t *testing.T) {
 	for _, c := range []struct {
 		spec             string
@@ -132,7 +122,7 @@ func TestRangesOfRows(t *testing.T) {
 		}
 		for range 20 {
 			key := []byte(row.Draw(t, "row"))
-			if has(ranges, key) != r.holds(key) || has(parts, key) != (r.holds(key) && whole.Has(key)) {
+			if has(ranges, key) != r.Has(key) || has(parts, key) != (r.Has(key) && whole.Has(key)) {
 				t.Fatalf("row %q of %q in %q: %q", key, ranges, whole, parts)
 			}
 		}
@@ -193,12 +183,12 @@ func TestKeyRangeProperty(t *testing.T) {
 			}
 			original := rest(row)
 			want := bytes.Compare(original, r.Lo) >= 0 && bytes.Compare(original, r.Hi) < 0
-			if got := r.holds(key); got != want {
+			if got := r.Has(key); got != want {
 				t.Fatalf("%s from %q to %q: row %q, key %q: in the range %t, want %t", spec, from, to, row, key, got, want)
 			}
 			// If values have equal length, bytes sort like the values.
 			if len(from) == 2 && len(to) == 2 && len(row[0]) == len(from[0]) && len(row[0]) == len(to[0]) && !hashed {
-				if want := slices.Compare(row, from) >= 0 && slices.Compare(row, to) < 0; r.holds(key) != want {
+				if want := slices.Compare(row, from) >= 0 && slices.Compare(row, to) < 0; r.Has(key) != want {
 					t.Fatalf("%s from %q to %q: row %q: in the range %t, by its values %t", spec, from, to, row, !want, want)
 				}
 			}
@@ -248,7 +238,7 @@ func TestQueryKeyProperty(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !r.holds(key) {
+		if !r.Has(key) {
 			t.Fatalf("%s: the row %q of the query %q is not read", spec, key, known)
 		}
 	})

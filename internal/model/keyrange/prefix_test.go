@@ -39,7 +39,7 @@ func TestBeginning(t *testing.T) {
 			}
 			for _, values := range [][]string{{cut("a")}, {row["a"], cut("b")}} {
 				r, err := k.Beginning(1, values)
-				if err == nil && !r.holds(key) {
+				if err == nil && !r.Has(key) {
 					t.Fatalf("%s: the row %q, %q is not among those that begin with %q", spec, row, key, values)
 				}
 				_, refused := errors.AsType[*NoRangeError](err)

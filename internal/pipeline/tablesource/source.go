@@ -92,6 +92,9 @@ func Open(ctx context.Context, env *cluster.Env, r Ref, o Options) (_ *Source, e
 	if err := s.Check(ctx, o.Choice); err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
+	if key := o.Choice.KeyOrder; key != "" {
+		env.Log.Warn(keyrange.KeyOrder, "key", key)
+	}
 	return s, nil
 }
 

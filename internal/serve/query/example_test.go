@@ -46,10 +46,10 @@ func ExampleQuery() {
 	// get ["u7"]
 	//   scan 2u7| to 2u7}
 	// keys from ["u7" "2026-01"] to ["u8"]
-	//   scan 0u7|2026-01 to 0u8
-	//   scan 1u7|2026-01 to 1u8
-	//   scan 2u7|2026-01 to 2u8
-	//   scan 3u7|2026-01 to 3u8
+	//   scan 0u7 to 0u8
+	//   scan 1u7 to 1u8
+	//   scan 2u7 to 2u8
+	//   scan 3u7 to 3u8
 	// rows from "2u7|" to "2u7}"
 	//   scan 2u7| to 2u7}
 }

@@ -21,6 +21,43 @@ func splitKey(t testing.TB, spec string) keyrange.Key {
 	return keyrange.Split(e)
 }
 
+// TestBetweenValues checks that a scan has the rows of a range of values if the table has the values as text, and else says that it has those of keys.
+func TestBetweenValues(t *testing.T) {
+	k := splitKey(t, "rule + '|' + id")
+	for _, c := range []struct {
+		mapping        spec.Mapping
+		from, to       string
+		filters, byKey bool
+		lo, hi         string
+	}{
+		{spec.Mapping{}, "R1", "R10", true, false, "R1", "R1}"}, {spec.Mapping{}, "R1", "R2", false, false, "R1", "R2"},
+		{spec.Mapping{Cells: []spec.CellSpec{{Column: "hit"}}}, "R1", "R10", false, true, "R1", "R10"},
+		{spec.Mapping{Cells: []spec.CellSpec{{Column: "rule", Type: "long"}}}, "R10", "R2", false, true, "R10", "R2"},
+	} {
+		r := &reading{}
+		err := r.between(jobtest.Resolve(t, spec.Spec{Key: "rule + '|' + id", Mapping: c.mapping}), k, 1, Query{From: []string{c.from}, To: []string{c.to}})
+		if err != nil || (r.filter != nil) != c.filters || r.byKey != c.byKey || string(r.keys.Lo) != c.lo || string(r.keys.Hi) != c.hi {
+			t.Errorf("from %s to %s: filter %t, by key %t, [%q, %q), %v", c.from, c.to, r.filter != nil, r.byKey, r.keys.Lo, r.keys.Hi, err)
+		}
+		if r.filter == nil {
+			continue
+		}
+		for rule, want := range map[string]bool{"R1": true, "R10": false, "R": false, "R00": false, "R0": false, "": false, " of R1": true} {
+			row := loader.Row{Key: []byte("R1|7")} // outside of the range of keys
+			if rule == " of R1" {
+				row.Key = []byte("R1")
+				rule = ""
+			}
+			if rule != "" {
+				row.Cells = []loader.Cell{{Family: []byte("f"), Qualifier: []byte("rule"), Value: []byte(rule)}}
+			}
+			if got := r.filter.row(row); got != want {
+				t.Errorf("from %s to %s: %q is kept %t", c.from, c.to, rule, got)
+			}
+		}
+	}
+}
+
 func TestFullFilter(t *testing.T) {
 	k := splitKey(t, "salt(a) + md5hex(a) + b")
 	row := func(values ...string) loader.Row {

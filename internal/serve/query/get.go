@@ -55,7 +55,7 @@ func queryKey(s spec.Job, k keyrange.Key, modulus int, args []string) (keyrange.
 	}
 	// keys without a separator: AB is also a prefix of the rows of ABC
 	wanted := s.QueryCells(query, args)
-	f := &rowFilter{keep: func(values [][]byte) bool {
+	f := &rowFilter{keep: func(_ []byte, values [][]byte) bool {
 		for i, v := range values {
 			// columns that the table does not store count as equal
 			if v != nil && (wanted[i].None || string(v) != wanted[i].Value) {
@@ -73,8 +73,8 @@ func queryKey(s spec.Job, k keyrange.Key, modulus int, args []string) (keyrange.
 // rowFilter selects rows by the values of some cells.
 type rowFilter struct {
 	cells []spec.CellName
-	keep  func(values [][]byte) bool // nil for a missing cell
-	where []loader.Condition         // conditions that servers can check
+	keep  func(key []byte, values [][]byte) bool // a value is nil for a missing cell
+	where []loader.Condition                     // conditions that servers can check
 }
 
 // row reports whether to keep a row. It is safe for concurrent use.
@@ -90,7 +90,30 @@ func (f *rowFilter) row(r loader.Row) bool {
 			}
 		}
 	}
-	return f.keep(values)
+	return f.keep(r.Key, values)
+}
+
+// between sets the keys of a range of values, and a filter if others are among them. If the table does not have the values as text, the range is one of
+// keys.
+func (r *reading) between(s spec.Job, k keyrange.Key, modulus int, q Query) (err error) {
+	keys, values, err := k.ByValue(modulus, q.From, q.To)
+	if err != nil || values == nil {
+		r.keys = keys
+		return err
+	}
+	plain, keyErr := k.Between(modulus, q.From, q.To)
+	cells, err := s.TextCells(values.Columns())
+	if err != nil {
+		r.byKey, r.keys = true, plain
+		return keyErr
+	}
+	r.keys, r.filter = keys, &rowFilter{cells: cells, keep: func(key []byte, row [][]byte) bool {
+		if in, known := values.Has(row); known {
+			return in
+		}
+		return keyErr == nil && plain.Has(key) // a row of another program, without the cells
+	}}
+	return nil
 }
 
 // fullFilter selects the rows whose columns of the original key are in a range, compared in sequence. It is for keys
@@ -117,7 +140,7 @@ func fullFilter(s spec.Job, k keyrange.Key, q Query) (*rowFilter, error) {
 	first := loader.Condition{Column: loader.Column{Family: cells[0].Family, Qualifier: []byte(cells[0].Qualifier)}}
 	if q.Prefix != nil {
 		last := len(values) - 1
-		f.keep = func(row [][]byte) bool {
+		f.keep = func(_ []byte, row [][]byte) bool {
 			for i, v := range row {
 				if v == nil || i < last && string(v) != values[i] || i == last && !bytes.HasPrefix(v, []byte(values[i])) {
 					return false
@@ -132,7 +155,7 @@ func fullFilter(s spec.Job, k keyrange.Key, q Query) (*rowFilter, error) {
 			first.To = first.From
 		}
 	} else {
-		f.keep = func(row [][]byte) bool {
+		f.keep = func(_ []byte, row [][]byte) bool {
 			return !slices.ContainsFunc(row, func(v []byte) bool { return v == nil }) && !lessTuple(row, q.From) && (len(q.To) == 0 || lessTuple(row, q.To))
 		}
 		if len(q.From) > 0 {

@@ -109,6 +109,8 @@ type ReadStats struct {
 	Dial    time.Duration `json:"-"` // time to find cluster, table and regions
 	Scan    time.Duration `json:"-"` // time to read the rows, including the caller's function
 	Regions []RegionRead  `json:"regions,omitempty"`
+	// KeyOrder is set if the rows are those of a range of keys, which is not that of the values: the table does not have the key's columns as text.
+	KeyOrder bool `json:"-"`
 }
 
 // reading is a query that is prepared for a table.
@@ -117,6 +119,7 @@ type reading struct {
 	filter *rowFilter
 	req    loader.ScanRequest
 	drop   []loader.Column // columns that are read for the filter only
+	byKey  bool            // the range is one of keys, whose order is not that of the values
 	hash   uint64
 }
 
@@ -178,7 +181,7 @@ func (t *Table) newReading(q Query, regions []loader.Region) (*reading, error) {
 	case q.Prefix != nil:
 		r.keys, err = k.Beginning(n, q.Prefix)
 	default:
-		r.keys, err = k.Between(n, q.From, q.To)
+		err = r.between(s, k, n, q)
 	}
 	if err != nil {
 		return nil, err
@@ -256,7 +259,7 @@ func (r *reading) question(s spec.Job, key keygen.Expr, q Query, modulus int) ui
 	if key != nil {
 		parts = append(parts, []byte(key.String()))
 	}
-	if q.Full {
+	if q.Full || r.filter != nil && q.Values == nil {
 		parts = append(parts, fmt.Appendf(nil, "%q %q %q", q.From, q.To, q.Prefix))
 	}
 	if q.Bound != nil {

@@ -156,7 +156,7 @@ func (t *Table) read(ctx context.Context, q Query, start time.Time, fn func(load
 	if q.Explain {
 		r.req.OnRegion = reads.add
 	}
-	st := &ReadStats{Heads: len(r.keys.Heads), Dial: time.Since(start)}
+	st := &ReadStats{Heads: len(r.keys.Heads), KeyOrder: r.byKey, Dial: time.Since(start)}
 	began := time.Now()
 	m := newMerge(t.cluster, r.req, r.keys, o)
 	err = m.run(ctx, func(row loader.Row) error {
