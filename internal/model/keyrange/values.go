@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Values tells which rows are in a range of values. It compares them part by part, as keys do only if the parts have fixed lengths.
+// Values distinguishes the rows that are in a range of values. It compares them part by part, as keys do only if the parts have fixed lengths.
 type Values struct {
 	columns  []string
 	from, to [][]byte // the parts of the bounds
@@ -47,7 +47,7 @@ func (v *Values) Has(fields [][]byte) (in, known bool) {
 const KeyOrder = "rows are bounded by keys: if values have several lengths, the separator in the key sorts some shorter ones after longer ones"
 
 // ByValue is [Key.Between] for values instead of keys. Their orders differ where a separator follows values of several lengths: R1| sorts after R10|.
-// Then the rows are all that may be in the range, and Values tells which are; else Values is nil.
+// Then the rows are all that may be in the range, and Values distinguishes those that are; else Values is nil.
 func (k Key) ByValue(modulus int, from, to []string) (Rows, *Values, error) {
 	return k.between(modulus, from, to, true)
 }
