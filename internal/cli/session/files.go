@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -52,8 +53,35 @@ func checkFiles(cmd *cobra.Command) error {
 				return refuse("is an input, of %s: name another", settings.MaskURLs(in))
 			}
 		}
+		// An input that only a list, a plan or a pattern through a link names.
+		if text, ok := beginnings()[flag]; ok && !begins(file, text) {
+			return refuse("is there, and this setting has not written it: name another, or remove it")
+		}
 	}
 	return nil
+}
+
+// beginnings returns how the contents of files begin that settings write, as far as all versions write them so.
+func beginnings() map[string]string {
+	const gzip = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff" // as Go writes it for profiles, and gzip itself does not
+	return map[string]string{"report": "<!DOCTYPE html>", "metrics-file": "# HELP ", "openlineage": `{"event`, "svg": "<svg ", "cpuprofile": gzip, "memprofile": gzip, "trace": "go 1.",
+		"differences": `{"row":`, "digests": `{"start":`}
+}
+
+// begins reports whether a file begins with a text, as far as it has bytes and this user may read them. A file that is not regular does.
+func begins(name, text string) bool {
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return true
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	head := make([]byte, len(text))
+	n, err := io.ReadFull(f, head)
+	return err != nil && !errors.Is(err, io.ErrUnexpectedEOF) || bytes.HasPrefix([]byte(text), head[:n])
 }
 
 // holds reports whether an input is a directory or a pattern that has a file.
