@@ -25,10 +25,13 @@ func endFiles() []string {
 }
 func recordFiles() []string { return []string{"reject-file", "filtered-file", "duplicates-file"} }
 
+// outputs are the settings of a command's output, a file or a directory.
+func outputs() []string { return []string{"out", "write"} }
+
 // checkFiles refuses a file that a command would write if it is an input, the job file, or the file of another setting.
 func checkFiles(cmd *cobra.Command) error {
 	spec, flags := settings.JobSpec(cmd), endFiles()
-	for i, flag := range flags {
+	for i, flag := range slices.Concat(flags, recordFiles()) {
 		value := settings.ValueOf(cmd, flag)
 		file := localPath(value)
 		if file == "" || flag == "report" && value == "off" {
@@ -37,10 +40,17 @@ func checkFiles(cmd *cobra.Command) error {
 		refuse := func(format string, args ...any) error {
 			return fail.Usage(settings.AboutFlags(fmt.Errorf("--%s %s "+format, append([]any{flag, value}, args...)...), flag))
 		}
-		for _, other := range slices.Concat(flags[i+1:], recordFiles()) {
+		others := outputs()
+		if i < len(flags) {
+			others = slices.Concat(flags[i+1:], recordFiles(), others)
+		}
+		for _, other := range others {
 			if localPath(settings.ValueOf(cmd, other)) == file {
 				return refuse("is also --%s: give each a file of its own", other)
 			}
+		}
+		if i >= len(flags) {
+			continue
 		}
 		for _, other := range append([]string{settings.ValueOf(cmd, "job"), settings.ValueOf(cmd, "config"), spec.InputsFrom}, cmd.Flags().Args()...) {
 			if localPath(other) == file {
