@@ -223,7 +223,10 @@ func (k *Input) BuildTables(ctx context.Context, tables []Table, w WorkOptions, 
 	if n > 0 {
 		err = fail.WithRejects(err, w.RejectFile)
 	}
-	if err = errors.Join(err, rejectErr); err != nil {
+	if !errors.Is(err, rejectErr) { // else it has ended the build
+		err = errors.Join(err, rejectErr)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if n > 0 {

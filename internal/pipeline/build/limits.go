@@ -43,7 +43,7 @@ func explainLimits(err error, o Options) error {
 	}
 	dir, e := filepath.Abs(cmp.Or(o.SpillDir, os.TempDir()))
 	name := fail.WrittenName(err)
-	spill := e == nil && (strings.HasPrefix(name, dir+"/") || name == dir)
+	spill := e == nil && (name == dir || strings.HasPrefix(name, dir+"/") && extsort.OwnFile(name))
 	switch {
 	case errors.Is(err, extsort.ErrMemory):
 		return fail.With(fail.Config, err)
@@ -61,7 +61,7 @@ func explainLimits(err error, o Options) error {
 		if full, ok := errors.AsType[*fail.DiskFullError](err); ok {
 			full.Advise(setting.Textf("the disk of %s is full of sorted rows: make room there, name a directory on a larger disk with %s, or give more %s", dir, setting.SpillDir, setting.Memory))
 		}
-	case spill && extsort.OwnFile(name):
+	case spill && name != dir:
 		return &fail.Error{Kind: fail.HDFS, Err: setting.Errorf("%w: sorted rows cannot be written to or read from %s (name another directory with %s)", err, dir, setting.SpillDir)}
 	}
 	return err

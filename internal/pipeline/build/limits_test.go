@@ -145,6 +145,18 @@ func TestLimitChild(t *testing.T) {
 	fmt.Printf("build: kind %d: %v\n", fail.KindOf(err), err)
 }
 
+// TestFullDiskBelowTheSpillDirectory checks that sorted rows are the cause only if their files were written: a reject file, on a disk mounted below
+// the spill directory, is not one of them.
+func TestFullDiskBelowTheSpillDirectory(t *testing.T) {
+	dir := t.TempDir()
+	for name, sorted := range map[string]bool{"mnt/.rej.3987515183": false, "bulkload-run-1": true} {
+		err := explainLimits(fail.With(fail.HDFS, &os.PathError{Op: "write", Path: filepath.Join(dir, name), Err: syscall.ENOSPC}), Options{SpillDir: dir})
+		if strings.Contains(err.Error(), "sorted rows") != sorted || !strings.Contains(err.Error(), "make room there") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestAddressSpaceOfTheSort checks that a sort whose memory cannot be mapped is an error of the settings, and names the limit.
 func TestAddressSpaceOfTheSort(t *testing.T) {
 	err := explainLimits(fail.With(fail.Input, fmt.Errorf("map 9 bytes for the sort: %w", syscall.ENOMEM)), Options{})

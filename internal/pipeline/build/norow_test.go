@@ -1,6 +1,8 @@
 package build
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +10,7 @@ import (
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
@@ -22,6 +25,19 @@ func buildText(t *testing.T, s spec.Spec, text string) (*manifest.Manifest, erro
 	}
 	s.Inputs = []string{input}
 	return Directory(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), WorkOptions{RejectFile: filepath.Join(t.TempDir(), "rejects.jsonl")})
+}
+
+// TestRejectFileErrorIsSaidOnce uses a reject file that cannot be written, which ends the reading and is found again at the end.
+func TestRejectFileErrorIsSaidOnce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "gone")
+	input := filepath.Join(t.TempDir(), "rows.csv")
+	testcheck.Must(t, errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(input, []byte("a,b\n,x\ny,z\n"), 0o600)))
+	s := spec.Spec{Key: "a", BadRecords: "1", Inputs: []string{input}}
+	w := WorkOptions{RejectFile: filepath.Join(dir, "rejects.jsonl"), Events: progress.Events{OnPhase: func(string) { _ = os.Remove(dir) }}}
+	_, err := Directory(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), w)
+	if text := fmt.Sprint(err); strings.Count(text, "no such file") != 1 || !strings.Contains(text, "reject file") {
+		t.Error(text)
+	}
 }
 
 // TestEmptyRowKeyIsABadRecord uses records with an empty key, for which HBase has no row.

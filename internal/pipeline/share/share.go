@@ -158,6 +158,9 @@ func FinishRejects(in *build.Input, err error) error {
 	if n > 0 {
 		err = fail.WithRejects(err, f.Path())
 	}
+	if errors.Is(err, rejectErr) { // it has ended the part
+		return err
+	}
 	return errors.Join(err, rejectErr)
 }
 
