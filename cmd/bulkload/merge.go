@@ -97,6 +97,10 @@ func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 	if made != nil {
 		r.SetManifests(job.Targets(), made.Manifests)
 		r.Share = &result.Share{Share: of.K, Of: of.N, Pending: len(made.Missing)}
+		r.Already, r.DoneAt = !made.DoneAt.IsZero(), made.DoneAt
+		if m := r.Manifest; m != nil && r.Already {
+			r.Elapsed = m.ReadTime + m.WriteTime
+		}
 	}
 	if err := s.End(r, err); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"bulkload/internal/test/testcheck"
@@ -157,10 +158,30 @@ func (r *refusalLab) outputs(t *testing.T) {
 	r.refused(t, "a file as output", 2, `plan: not a directory: name a directory`, append([]string{"build", "--out", "plan"}, r.args...)...)
 	r.must(mergeArgs(1, 2)...)
 	r.refused(t, "another number of merges", 2, `has files of merge 1/2, and this is one of 3`, mergeArgs(2, 3)...)
-	r.must(mergeArgs(1, 2)...) // again
+	r.mergedAlready(t, "pending", mergeArgs(1, 2)...)
 	r.must(mergeArgs(2, 2)...)
-	r.must(mergeArgs(2, 2)...) // done already
+	r.mergedAlready(t, "manifest", mergeArgs(2, 2)...)
+	out := r.must(slices.DeleteFunc(mergeArgs(1, 2), func(arg string) bool { return arg == "--quiet" })...)
+	if !strings.Contains(out, "the job was done before: nothing to do; it was: ") {
+		t.Errorf("a repeated merge says: %s", out)
+	}
 	r.hold(r.files, r.manifest)
+}
+
+// mergedAlready repeats a merge, which is not a new success.
+func (r *refusalLab) mergedAlready(t *testing.T, field string, args ...string) {
+	t.Helper()
+	metrics, events := filepath.Join(t.TempDir(), "m.prom"), filepath.Join(t.TempDir(), "events.jsonl")
+	out := r.must(append(args, "--output", "json", "--metrics-file", metrics, "--openlineage", events)...)
+	if !strings.Contains(out, `"status":"already"`) || !strings.Contains(out, `"already_done":true,"done_at":"2`) || !strings.Contains(out, `"`+field+`":`) {
+		t.Errorf("a repeated merge: %s", out)
+	}
+	if b, err := os.ReadFile(metrics); err != nil || !strings.Contains(string(b), "bulkload_last_run_already_done 1") {
+		t.Errorf("metrics of a repeated merge: %s, %v", b, err)
+	}
+	if b, err := os.ReadFile(events); err == nil {
+		t.Errorf("events of a repeated merge: %s", b)
+	}
 }
 
 // otherInput checks an input that has changed since the plan.

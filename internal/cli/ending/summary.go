@@ -35,7 +35,11 @@ func (o *Outcome) summary() string {
 	var b strings.Builder
 	took := r.Elapsed
 	if r.Already {
-		b.WriteString("the job was done before: nothing to do (--restart loads it again); it was: ")
+		b.WriteString("the job was done before: nothing to do")
+		if r.Share == nil { // a merge has no state
+			b.WriteString(" (--restart loads it again)")
+		}
+		b.WriteString("; it was: ")
 	} else {
 		b.WriteString("done: ")
 		took = o.Ended.Sub(o.Began)

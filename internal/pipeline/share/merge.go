@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
@@ -25,6 +26,7 @@ const mergeDir = build.MergeDir
 type Result struct {
 	Manifests []*manifest.Manifest // of the whole build, one for each table; none until all other merges have written their regions
 	Missing   []Fraction           // the unfinished merges
+	DoneAt    time.Time            // when an earlier call ended that had done all this; zero if there was none
 }
 
 // Merge writes the HFiles of the regions of merge K of M, from shares in the directory dir, below out; of several tables each has a directory
@@ -46,15 +48,19 @@ func Merge(ctx context.Context, files build.Files, p *Plan, dir, out string, of 
 	if r, err := m.done(ctx); r != nil || err != nil {
 		return r, err
 	}
-	begin(w.Events, nil, m.plans[0], p, out, "write")
 	own, err := m.read(ctx, of)
+	before := err == nil
 	if errors.Is(err, fs.ErrNotExist) {
+		begin(w.Events, nil, m.plans[0], p, out, "write")
 		own, err = m.write(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return m.finish(ctx, own)
+	if r, err = m.finish(ctx, own); err == nil && before && len(r.Missing) > 0 {
+		err = m.found(ctx, r, m.out.path(path.Join(mergeDir, of.name("merge")+".json")))
+	}
+	return r, err
 }
 
 // merge is a running merge.
@@ -179,6 +185,9 @@ func (m *merge) done(ctx context.Context) (*Result, error) {
 			return nil, fail.With(fail.Input, err)
 		}
 		r.Manifests = append(r.Manifests, have)
+		if err := m.found(ctx, r, path.Join(t.Out.Dir, manifest.FileName)); err != nil {
+			return nil, err
+		}
 	}
 	if _, err := m.read(ctx, m.of); err != nil {
 		return nil, err
@@ -188,6 +197,18 @@ func (m *merge) done(ctx context.Context) (*Result, error) {
 	}
 	m.work.Events.Note("the files are merged already", "dir", m.out.given)
 	return r, nil
+}
+
+// found records that an earlier merge wrote a file at its end.
+func (m *merge) found(ctx context.Context, r *Result, file string) error {
+	info, err := m.out.fs.Stat(ctx, file)
+	if err != nil {
+		return fail.With(fail.HDFS, err)
+	}
+	if at := info.ModTime().UTC(); at.After(r.DoneAt) {
+		r.DoneAt = at
+	}
+	return nil
 }
 
 // write writes the regions of this merge.
