@@ -92,8 +92,21 @@ func Directories(ctx context.Context, files Files, s spec.Job, shapes []Shape, d
 				_ = fsys.Remove(ctx, t.Out.Dir)
 			}
 		}
+		err = lostTo(ctx, fsys, name, dir, err)
 	}
 	return m, err
+}
+
+// lostTo replaces the error of a build that found its files removed, or others in their places, if the directory has files after it has removed its
+// own: another build ended there first. The same command would be refused.
+func lostTo(ctx context.Context, fsys hdfsio.FS, name, dir string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) || fail.KindOf(err) != fail.HDFS {
+		return err
+	}
+	if entries, e := fsys.ReadDir(ctx, name); e != nil || len(entries) == 0 {
+		return err
+	}
+	return fail.Errorf(fail.Config, "%s: another process has built there meanwhile: name a directory that is missing or empty", dir)
 }
 
 // NewPlans returns the plans of all targets of a job, in their order, from the shape of each. They have the same timestamp.
