@@ -107,13 +107,17 @@ $ bulkload run --job %[1]s --input %[2]s
 $ bulkload get --job %[1]s C017
 
 Your own export: bulkload inspect FILE --write JOB.yaml
-`, job, export)
+`, quoteIfNeeded(job), quoteIfNeeded(export))
 	return nil
 }
 
 // does prints a command of the program and runs it.
 func (d *demo) does(args ...string) error {
-	fmt.Fprintf(d.out, "\n$ bulkload %s\n", strings.Join(args, " "))
+	line := "bulkload"
+	for _, arg := range args {
+		line += " " + quoteIfNeeded(arg)
+	}
+	fmt.Fprintf(d.out, "\n$ %s\n", line)
 	root := newRootCmd(&globals{Program: session.Program{Console: d.globals.Console}, cores: d.globals.cores})
 	root.SetOut(d.out)
 	root.SetArgs(args)
