@@ -51,7 +51,20 @@ them and verifies what is visible.`,
 	refuseUnknown(root)
 	settings.AddOldNames(root)
 	addCompletions(root)
+	root.InitDefaultVersionFlag()
+	defineHelp(root)
 	return root
+}
+
+// defineHelp defines --help of a command with subcommands, and of its groups. cobra looks for the subcommand before it does so, and takes the argument
+// after a flag that it does not know for the flag's value.
+func defineHelp(group *cobra.Command) {
+	group.InitDefaultHelpFlag()
+	for _, c := range group.Commands() {
+		if c.HasSubCommands() {
+			defineHelp(c)
+		}
+	}
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {
