@@ -20,6 +20,7 @@ type schema struct {
 	Type        any                `json:"type,omitempty"` // a name or a list of them
 	Enum        []string           `json:"enum,omitempty"`
 	Pattern     string             `json:"pattern,omitempty"` // for strings only
+	Maximum     *int               `json:"maximum,omitempty"` // for numbers only
 	Properties  map[string]*schema `json:"properties,omitempty"`
 	Additional  *bool              `json:"additionalProperties,omitempty"`
 	Items       *schema            `json:"items,omitempty"`
@@ -27,8 +28,10 @@ type schema struct {
 }
 
 const (
-	schemaDraft = "https://json-schema.org/draft/2020-12/schema"
-	sizePattern = `^\s*[0-9]+(\.[0-9]+)?\s*([kKmMgGtT]([iI]?[bB])?|[bB])?\s*$`
+	schemaDraft     = "https://json-schema.org/draft/2020-12/schema"
+	sizePattern     = `^\s*[0-9]+(\.[0-9]+)?\s*([kKmMgGtT]([iI]?[bB])?|[bB])?\s*$`
+	durationPattern = `^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
+	agePattern      = `^(0|[0-9]+d|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 )
 
 // object returns the schema of an object without other members.
@@ -130,6 +133,11 @@ func flagSchema(f *pflag.Flag) *schema {
 		s.Type, s.Pattern = []string{"string", "integer"}, sizePattern
 	case "rate":
 		s.Type, s.Pattern = []string{"string", "integer"}, strings.TrimSuffix(sizePattern, `$`)+`(/s)?\s*$`
+	case "duration", "age":
+		s.Type, s.Pattern, s.Maximum = []string{"string", "integer"}, durationPattern, new(int) // 0 is the only number
+		if kind == "age" {
+			s.Pattern = agePattern
+		}
 	case "float64", "float32":
 		s.Type = "number"
 	case "stringArray", "stringSlice":

@@ -120,6 +120,7 @@ func TestConfigSchema(t *testing.T) {
 	s := compileSchema(t, configSchema(newRootCmd(&globals{})))
 	for text, good := range map[string]bool{
 		"memory: 2GiB\nverify: full\nzookeeper: a:2181\ninput: [a, b]\nget_format: csv\nquiet: true\nskew: 1.5\n": true,
+		"stalled_after: 10m\n": true, "stalled_after: 1h30m\n": true, "stalled_after: 0\n": true, "stalled_after: 600\n": false, "stalled_after: soon\n": false, "older_than: 7d\n": true, "older_than: 5\n": false,
 		"memry: 1\n": false, "workers: many\n": false, "quiet: 3\n": false, "yes: true\n": false, "cells: []\n": false,
 	} {
 		if err := validate(t, s, text); (err == nil) != good {

@@ -171,7 +171,7 @@ func (s *Settled) set(cmd *cobra.Command, f *pflag.Flag, values []string, origin
 			if SecretName(f.Name) {
 				return fmt.Errorf("%s: not a valid value of --%s", origin, f.Name)
 			}
-			return valueError(origin+": ", MaskURLs(v), err)
+			return valueError(f, origin+": ", MaskURLs(v), err)
 		}
 	}
 	s.Origins[f.Name] = origin
@@ -184,12 +184,14 @@ func FlagValue(err *pflag.InvalidValueError) error {
 	if SecretName(f.Name) {
 		return fmt.Errorf("--%s: not a value that it takes", f.Name)
 	}
-	return valueError("--"+f.Name+" ", MaskURLs(err.GetValue()), err)
+	return valueError(f, "--"+f.Name+" ", MaskURLs(err.GetValue()), err)
 }
 
 // valueError returns an error that names the value only once, even if the cause names it too.
-func valueError(where, value string, err error) error {
-	err = cause(err)
+func valueError(f *pflag.Flag, where, value string, err error) error {
+	if err = cause(err); f.Value.Type() == "duration" {
+		err = fmt.Errorf("%q is not a duration; write 10m", value)
+	}
 	if strings.Contains(err.Error(), strconv.Quote(value)) {
 		return fmt.Errorf("%s: %w", strings.TrimRight(where, ": "), err)
 	}
