@@ -75,6 +75,9 @@ func fieldsSchema(fields []spec.SpecField, settings *schema) *schema {
 			s.Type = "boolean"
 		case spec.FieldTexts:
 			s.Type, s.Items = "array", &schema{Type: "string"}
+			if f.One {
+				s.Type, s.Items = []string{"string", "number", "array"}, &schema{Type: []string{"string", "number"}}
+			}
 		case spec.FieldObject:
 			s = fieldsSchema(f.Fields, nil)
 		case spec.FieldObjects:

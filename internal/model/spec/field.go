@@ -30,6 +30,7 @@ type SpecField struct {
 	Doc     string      // one or two sentences, without the default
 	Enum    []string    // the only texts that are allowed; empty: any
 	Fields  []SpecField // of an object, or of each object of a list
+	One     bool        // of a list of texts: the file may have one text instead, as [Texts] takes it
 
 	Check func(text string) error // checks a nonempty text; nil: the field has an Enum, or is checked together with others
 	Dated bool                    // dates in {{ }} are expanded

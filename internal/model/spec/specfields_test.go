@@ -121,3 +121,12 @@ func TestEnums(t *testing.T) {
 		}
 	}
 }
+
+// TestOneText compares the fields that may have one text instead of a list with the types that take it.
+func TestOneText(t *testing.T) {
+	for _, f := range SpecFields() {
+		if v := value(reflect.ValueOf(&Spec{}).Elem(), f.Name); f.One != (v.IsValid() && v.Type() == reflect.TypeFor[Texts]()) {
+			t.Errorf("%s: One is %t", f.Name, f.One)
+		}
+	}
+}
