@@ -62,7 +62,7 @@ func fullCause(err error) syscall.Errno {
 }
 
 // ExplainFull returns the error of a full disk with the file, the directory and the
-// free space.
+// free space. The error of a device or a pipe, such as standard output, is not about a disk: it stays as it is.
 func ExplainFull(err error) error {
 	if _, ok := errors.AsType[*DiskFullError](err); ok {
 		return err
@@ -75,7 +75,13 @@ func ExplainFull(err error) error {
 	if name == "" {
 		return e
 	}
+	if info, statErr := os.Stat(name); statErr == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return err
+	}
 	e.Name = name
+	if to, linkErr := filepath.EvalSymlinks(name); linkErr == nil {
+		name = to
+	}
 	// A file that could not be created, and its directory, may not exist.
 	for dir := filepath.Dir(name); ; dir = filepath.Dir(dir) {
 		var st syscall.Statfs_t

@@ -56,6 +56,29 @@ func TestFullNowhere(t *testing.T) {
 	}
 }
 
+// TestFullDevice checks that the error of a device, such as /dev/full as standard output, gives no advice about a disk, and that a link to a file is
+// on the disk of the file.
+func TestFullDevice(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "stdout")
+	if err := os.Symlink("/dev/full", link); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"/dev/full", link} {
+		full := &os.PathError{Op: "write", Path: name, Err: syscall.ENOSPC}
+		if err := With(Input, full); err.Error() != full.Error() || KindOf(err) != HDFS {
+			t.Errorf("%s: kind %s, %v", name, KindOf(err), err)
+		}
+	}
+	file, linked := filepath.Join(t.TempDir(), "file"), filepath.Join(t.TempDir(), "linked")
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Symlink(file, linked)); err != nil {
+		t.Fatal(err)
+	}
+	e, ok := errors.AsType[*DiskFullError](With(Input, &os.PathError{Op: "write", Path: linked, Err: syscall.ENOSPC}))
+	if !ok || e.Dir != filepath.Dir(file) || e.Name != linked {
+		t.Errorf("a link: %+v", e)
+	}
+}
+
 // TestFileTooLarge checks that a write beyond the limit of a file's size is a failure of the disk that names the file once and the limit, whatever
 // the directory's advice.
 func TestFileTooLarge(t *testing.T) {
