@@ -74,7 +74,7 @@ func checkFiles(cmd *cobra.Command) error {
 // beginnings returns how the contents of files begin that settings write, as far as all versions write them so.
 func beginnings() map[string]string {
 	const gzip = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff" // as Go writes it for profiles, and gzip itself does not
-	return map[string]string{"report": "<!DOCTYPE html>", "metrics-file": "# HELP ", "openlineage": `{"event`, "svg": "<svg ", "cpuprofile": gzip, "memprofile": gzip, "trace": "go 1.",
+	return map[string]string{"report": "<!DOCTYPE", "metrics-file": "# HELP ", "openlineage": `{"event`, "svg": "<svg ", "cpuprofile": gzip, "memprofile": gzip, "trace": "go 1.",
 		"differences": `{"row":`, "digests": `{"start":`}
 }
 
