@@ -10,7 +10,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Values distinguishes the rows that are in a range of values. It compares them part by part, as keys do only if the parts have fixed lengths.
+// Values decides whether a row is in a range of values. It compares the parts of the key one by one. Whole keys have the same order only if the parts
+// have fixed lengths.
 type Values struct {
 	columns  []string
 	from, to [][]byte // the parts of the bounds
@@ -46,14 +47,15 @@ func (v *Values) Has(fields [][]byte) (in, known bool) {
 // KeyOrder is the warning about a range of keys whose rows may not be those of its values.
 const KeyOrder = "rows are bounded by keys: if values have several lengths, the separator in the key sorts some shorter ones after longer ones"
 
-// ByValue is [Key.Between] for values instead of keys. Their orders differ where a separator follows values of several lengths: R1| sorts after R10|.
-// Then the rows are all that may be in the range, and Values distinguishes those that are; else Values is nil.
+// ByValue returns the rows between two values, as [Key.Between] returns those between two keys. The orders differ if a separator follows values of
+// several lengths: R1| sorts after R10|. Then Rows has more rows than the range, and Values selects those of the range. If the orders are the same,
+// Values is nil.
 func (k Key) ByValue(modulus int, from, to []string) (Rows, *Values, error) {
 	return k.between(modulus, from, to, true)
 }
 
-// byValue widens the range to that of the values of its bounds, which are made of the first parts of the original key. If the range of keys has exactly
-// these rows, it returns nil.
+// byValue widens r until it has all rows between the values lo and hi. The bounds consist of the first from and the first to parts of the original key.
+// If r has exactly these rows, byValue returns nil.
 func (k Key) byValue(r *Rows, modulus, from, to int, lo, hi map[string]string) (*Values, error) {
 	v := &Values{}
 	var err error
@@ -82,8 +84,8 @@ func (k Key) parts(modulus, n int, values map[string]string) (list [][]byte, err
 	return list, nil
 }
 
-// widen lets a range between the parts of two bounds have the keys of all rows whose parts are between them. It reports whether there may be keys of
-// other rows too, or have been before.
+// widen extends r until it has the keys of all rows whose parts are between lo and hi, the parts of the bounds. It reports whether the order of keys
+// matters: r had too few keys, or has keys of other rows.
 func (k Key) widen(r *Rows, lo, hi [][]byte) (differs bool) {
 	first := 0 // the first part that may differ among the rows
 	for first < min(len(lo), len(hi)) && bytes.Equal(lo[first], hi[first]) {
@@ -93,7 +95,7 @@ func (k Key) widen(r *Rows, lo, hi [][]byte) (differs bool) {
 		first-- // one bound has no part after it, so longer values are between them
 	}
 	from, to := r.Lo, r.Hi
-	// shorter calls do with the keys of values that are a proper prefix of a part of the bound, if they sort after it
+	// shorter calls do for each proper prefix of part i of a bound. key is the key of this shorter value; do gets it if it sorts after the bound, whole.
 	shorter := func(bound [][]byte, i int, whole []byte, do func(value, key []byte)) {
 		for n := 1; n < len(bound[i]); n++ {
 			key := slices.Concat(slices.Concat(bound[:i]...), bound[i][:n], k.separator(i))
