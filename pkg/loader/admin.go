@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tsuna/gohbase/pb"
@@ -296,17 +295,4 @@ func (c *Cluster) Status(ctx context.Context) (Status, error) {
 	slices.Sort(s.Coprocessors)
 	s.Coprocessors = slices.Compact(s.Coprocessors)
 	return s, nil
-}
-
-// Recovering reports whether the master is still recovering a dead region server. Until that ends, the master may write the server's WAL entries
-// into the regions' directories. A user without ADMIN sees no procedures of others, and gets false.
-func (c *Cluster) Recovering(ctx context.Context) (bool, error) {
-	var resp pb.ListProceduresResponse
-	if err := c.master(ctx, "ListProcedures", &pb.ListProceduresRequest{}, &resp); err != nil {
-		return false, fmt.Errorf("procedures of the master: %w", err)
-	}
-	return slices.ContainsFunc(resp.GetProcedure(), func(p *pb.Procedure) bool {
-		ended := p.GetState() == pb.ProcedureState_FINISHED || p.GetState() == pb.ProcedureState_ROLLEDBACK
-		return !ended && strings.HasSuffix(p.GetClassName(), ".ServerCrashProcedure")
-	}), nil
 }

@@ -80,6 +80,7 @@ func TestRegionGoesToAnotherServerWhileLoading(t *testing.T) {
 	})
 	t.Run("no master", func(t *testing.T) { testNoMaster(t, cluster) })
 	t.Run("orphan", func(t *testing.T) { testOrphan(t, cluster) })
+	t.Run("recovering", func(t *testing.T) { testRecovering(t, cluster) })
 	for _, harm := range []string{"frozen", "killed"} {
 		t.Run("server "+harm, func(t *testing.T) {
 			w := &wire{}
@@ -195,6 +196,34 @@ func testOrphanStays(t *testing.T, files func(*bench) FS) {
 		t.Errorf("%v, report %+v", err, report)
 	}
 	b.checkRows(t, table, nil)
+}
+
+// testRecovering kills all region servers. The master cannot end the recovery until there is another one.
+func testRecovering(t *testing.T, cluster *testcluster.Cluster) {
+	b := newBenchOn(t, cluster, func(*Config) {})
+	recovering := func(want bool) func() (bool, any) {
+		return func() (bool, any) {
+			got, err := b.Recovering(t.Context())
+			testcheck.Must(t, err)
+			return got == want, got
+		}
+	}
+	testcheck.Eventually(t, time.Minute, "no recovery", recovering(false))
+	var servers []*testcluster.Daemon
+	for i := range cluster.Ports().RegionServer {
+		servers = append(servers, cluster.Daemon(testcluster.RegionServer.Nth(i+1)))
+	}
+	for _, s := range servers {
+		testcheck.Must(t, s.Kill(t.Context()))
+	}
+	testcheck.Eventually(t, time.Minute, "a recovery", recovering(true))
+	for _, s := range servers {
+		testcheck.Must(t, s.Restart(t.Context()))
+	}
+	testcheck.Eventually(t, 2*time.Minute, "the end of the recovery", recovering(false))
+	for _, s := range servers {
+		testcheck.Must(t, s.WaitReady(t.Context()))
+	}
 }
 
 // testNoMaster calls the master while there is none, and checks that the call waits for it.
