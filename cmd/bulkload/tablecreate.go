@@ -175,7 +175,8 @@ func (o *createOptions) run(cmd *cobra.Command, g *globals, c *clusterFlags, giv
 		return err
 	})
 	_, denied := errors.AsType[*loader.DeniedError](err)
-	if denied || errors.Is(err, loader.ErrTableExists) || errors.Is(err, table.ErrDiffers) {
+	_, answered := errors.AsType[*loader.RemoteError](err)
+	if denied || answered && !loader.Unavailable(err) || errors.Is(err, loader.ErrTableExists) || errors.Is(err, table.ErrDiffers) {
 		return &fail.Error{Kind: fail.Check, Err: err}
 	}
 	if err != nil {

@@ -64,6 +64,10 @@ func TestUndoBySnapshot(t *testing.T) {
 	if again, err := undo.Run(t.Context(), n.env, second, o); err != nil || !again.Already || again.Restore == nil {
 		t.Errorf("once more: %+v, %v", again, err)
 	}
+	o.Into = n.table + "_late"
+	if _, err := undo.Run(t.Context(), n.env, second, o); fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "undone already") {
+		t.Errorf("into a new table after the undo: %v", err)
+	}
 }
 
 // undoneBy checks that the table is as wanted and in service, and that nothing is left of the undo but these snapshots.

@@ -88,6 +88,9 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 	u.target(loads, dir)
 	defer func() { u.result.Elapsed = time.Since(started) }()
 	if was := u.job.Undo; was != nil && was.Done {
+		if o.Into != "" {
+			return u.result, fail.Errorf(fail.Check, "job %s is undone already: %s is not made; the shell of HBase makes a table of a snapshot: clone_snapshot", u.jobName(), o.Into)
+		}
 		if was.Result != nil {
 			*u.result = *was.Result
 		}
