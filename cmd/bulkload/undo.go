@@ -131,6 +131,8 @@ func printUndo(w io.Writer, r *result.Undo, err error) {
 		line("snapshot", "%s, from before the load", r.Before)
 	}
 	switch {
+	case r.Already && r.Into != "":
+		line("made", "table %s, at %s already", r.Into, r.DoneAt.Local().Format(time.DateTime))
 	case r.Already:
 		line("undone", "at %s already", r.DoneAt.Local().Format(time.DateTime))
 	case err != nil:

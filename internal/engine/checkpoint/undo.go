@@ -161,7 +161,7 @@ func (h *History) undone(r journal.Record, d UndoneRecord) error {
 	return h.undoing(func(u *Undoing) {
 		h.forgetUndone()
 		if u.From.into() != "" { // the load stays in its table
-			h.Undo, h.Copied = nil, d.Undo
+			h.Undo, h.Copied = nil, d.Undo.At(r.Time)
 		} else {
 			u.Done, u.DoneAt, u.Result = true, r.Time, d.Undo
 			h.step(r, "")

@@ -66,6 +66,23 @@ func (u *undo) restoring() (*restore, error) {
 	return r, nil
 }
 
+// made reports whether an earlier call has made the new table, and it is there.
+func (r *restore) made(ctx context.Context) (bool, error) {
+	c := r.undo.job.Copied
+	if c == nil || r.undo.job.Undo != nil || c.Into != r.from.Into || c.Before != r.from.Snapshot {
+		return false, nil
+	}
+	switch _, err := r.undo.cluster.Describe(ctx, r.into); {
+	case errors.Is(err, loader.ErrTableNotFound):
+		return false, nil
+	case err != nil:
+		return false, cluster.Failure(err)
+	}
+	*r.undo.result = *c
+	r.undo.result.Already = true
+	return true, nil
+}
+
 func intoText(table string) string {
 	if table == "" {
 		return ""

@@ -116,6 +116,9 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 			if err != nil {
 				return u.result, err
 			}
+			if made, err := r.made(ctx); made || err != nil {
+				return u.result, err
+			}
 			return u.result, r.run(ctx)
 		}
 		if t.facts, err = cluster.TableFacts(ctx, env, u.cluster, t.table.String(), t.families...); err != nil {

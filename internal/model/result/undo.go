@@ -32,6 +32,16 @@ type Undo struct {
 	Tables    []*Undo       `json:"tables,omitempty"`  // further tables of a job of several, in loading order; Refused has the refusals of all
 }
 
+// At returns a copy that has the time when the undo ended; nil of nil.
+func (u *Undo) At(ended time.Time) *Undo {
+	if u == nil {
+		return nil
+	}
+	done := *u
+	done.DoneAt = ended
+	return &done
+}
+
 // Restore counts the changes of a table that is restored from a snapshot from before the load. A reader requests the newest version of a column.
 type Restore struct {
 	Before   manifest.Digest `json:"before"`          // all cells that readers see in the snapshot, and afterwards in the table
