@@ -2,17 +2,14 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"time"
 
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/cli/ui"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/estimate"
 	"bulkload/internal/pipeline/mapreduce"
-	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -79,14 +76,6 @@ func predicted(y *mapreduce.Settings, e *estimate.Estimate) *mapreduce.Predictio
 	}
 	p := y.Predict(e.InputBytes, text*int64(len(tables)), shares, work*time.Duration(e.Workers))
 	return &p
-}
-
-func printYARN(w io.Writer, p *mapreduce.Prediction) {
-	if p == nil {
-		return
-	}
-	fmt.Fprintf(w, "\nyarn: %s of %d MiB and %s of %d MiB, about %s shuffled, %s of processor time\n",
-		setting.Count(p.Maps, "map"), p.MapMemory, setting.Count(p.Reduces, "reduce"), p.ReduceMemory, setting.Bytes(p.ShuffleBytes), ui.Round(p.CoreTime))
 }
 
 // newTaskCmd returns the commands that run in the containers of a job on YARN. Users do not run them.

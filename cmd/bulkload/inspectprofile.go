@@ -14,6 +14,7 @@ import (
 	"bulkload/internal/base/durable"
 	"bulkload/internal/cli/report"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/ui"
 	"bulkload/internal/formats/expectation"
 	"bulkload/internal/formats/profile"
 	"bulkload/internal/hbase/cluster"
@@ -201,13 +202,13 @@ func printProfileColumn(w io.Writer, p *profile.Profile, c *profile.Column) {
 	if c.Hidden {
 		fmt.Fprintf(w, "    values are hidden, %d to %d bytes\n", c.Shortest, c.Longest)
 	} else {
-		fmt.Fprintf(w, "    %q to %q, %d to %d bytes\n", cut(c.Min, 40), cut(c.Max, 40), c.Shortest, c.Longest)
+		fmt.Fprintf(w, "    %q to %q, %d to %d bytes\n", ui.Cut(c.Min, 40), ui.Cut(c.Max, 40), c.Shortest, c.Longest)
 	}
 	if h := c.Histogram; h != nil && len(h.Bars) > 1 {
 		fmt.Fprintf(w, "    %s from %s %s %s\n", h.Of, h.Label(h.Bars[0].From), sparkline(h.Bars), h.Label(h.Bars[len(h.Bars)-1].To))
 	}
 	for i, f := range c.Frequent[:min(len(c.Frequent), 5)] {
-		fmt.Fprintf(w, "%s%q %d", map[bool]string{true: "    ", false: ", "}[i == 0], cut(f.Value, 40), f.Count)
+		fmt.Fprintf(w, "%s%q %d", map[bool]string{true: "    ", false: ", "}[i == 0], ui.Cut(f.Value, 40), f.Count)
 	}
 	switch {
 	case len(c.Frequent) == 0:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -12,11 +11,13 @@ import (
 	"time"
 
 	"bulkload/internal/base/abilities"
+	"bulkload/internal/cli/planview"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/formats/spool"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/job"
+	"bulkload/internal/jobs/replace"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
@@ -161,7 +162,7 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if err != nil {
 		return err
 	}
-	replaces, err := planReplace(cmd.Context(), env, spec, o.into, w.WorkOptions, w.Splits == nil)
+	replaces, err := replace.PlanFor(cmd.Context(), env, spec, o.into, w.WorkOptions, w.Splits == nil)
 	if err != nil {
 		return err
 	}
@@ -173,8 +174,7 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 			return err
 		}
 	}
-	tasks := predicted(onYARN, e)
-	return o.show(cmd, g, e, fullPlan{e, tasks, replaces}, func(w io.Writer) { printYARN(w, tasks) }, replaces.print)
+	return o.show(cmd, g, planview.Plan{Estimate: e, YARN: predicted(onYARN, e), Replace: replaces})
 }
 
 func (o *planOptions) check() error {

@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"io"
 
+	"bulkload/internal/cli/planview"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/estimate"
-	"bulkload/pkg/keygen/rowkey"
-	"bulkload/pkg/partition"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -59,43 +58,24 @@ func (o *planFlags) options(w build.WorkOptions) estimate.Options {
 	return e
 }
 
-// show draws a plan and prints it: the text, followed by the output of more, or the object as JSON. If split points were suggested,
-// they are printed instead of the text, which then goes to standard error.
-func (o *planFlags) show(cmd *cobra.Command, g *globals, e *estimate.Estimate, object any, more ...func(io.Writer)) error {
-	for _, t := range e.All() {
+// show draws a plan and prints it as text or JSON. If split points were suggested, they are printed instead of the text, which then goes to standard
+// error.
+func (o *planFlags) show(cmd *cobra.Command, g *globals, p planview.Plan) error {
+	for _, t := range p.All() {
 		t.Warnings = spokenChecks(t.Warnings)
 	}
 	if o.svg != "" {
-		if err := writeSVG(o.svg, e); err != nil {
+		if err := p.Draw(o.svg); err != nil {
 			return err
-		}
-	}
-	text := func(w, terminal io.Writer) {
-		printEstimate(w, e, textWidth(terminal))
-		for _, add := range more {
-			add(w)
 		}
 	}
 	out := cmd.OutOrStdout()
 	if o.estimate.Suggest == 0 || g.JSON() {
-		return g.Print(out, object, func(w io.Writer) { text(w, out) })
+		return g.Print(out, p, func(w io.Writer) { p.Print(w, ui.Width(out)) })
 	}
 	if g.ForPeople() {
-		text(ui.Plain(cmd.ErrOrStderr()), cmd.ErrOrStderr())
+		p.Print(ui.Plain(cmd.ErrOrStderr()), ui.Width(cmd.ErrOrStderr()))
 	}
-	printSuggested(out, e)
+	p.PrintSplits(out)
 	return nil
-}
-
-// printSuggested prints one split point a line, or for several tables the form that --table-splits accepts.
-func printSuggested(w io.Writer, e *estimate.Estimate) {
-	for _, t := range e.All() {
-		if len(e.Tables) > 0 {
-			fmt.Fprintf(w, "%s=%s\n", t.Table, partition.List(t.Splits))
-			continue
-		}
-		for _, s := range t.Splits {
-			fmt.Fprintln(w, rowkey.String(s))
-		}
-	}
 }

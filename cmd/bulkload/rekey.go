@@ -9,6 +9,7 @@ import (
 
 	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/lineage"
+	"bulkload/internal/cli/planview"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/hbase/cluster"
@@ -156,7 +157,7 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 		if err != nil {
 			return err
 		}
-		return o.show(cmd, g, e, e)
+		return o.show(cmd, g, planview.Plan{Estimate: e})
 	}
 	if err := ownState(env, &o.job.State); err != nil {
 		return err

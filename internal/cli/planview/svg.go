@@ -1,4 +1,4 @@
-package main
+package planview
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 
 	"bulkload/internal/base/durable"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/ui"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/estimate"
 	"bulkload/pkg/setting"
@@ -61,10 +62,10 @@ const (
 	svgChar  = 8   // width of a character
 )
 
-// writeSVG draws the regions into a file, or into a device such as /dev/stdout.
-func writeSVG(name string, e *estimate.Estimate) error {
+// Draw draws the regions into a file, or into a device such as /dev/stdout.
+func (p *Plan) Draw(name string) error {
 	var b bytes.Buffer
-	err := drawSVG(&b, e)
+	err := drawSVG(&b, p.Estimate)
 	if info, statErr := os.Stat(name); err == nil && statErr == nil && !info.Mode().IsRegular() {
 		err = os.WriteFile(name, b.Bytes(), 0)
 	} else if err == nil {
@@ -120,19 +121,19 @@ func newChart(e *estimate.Estimate) *svgChart {
 		c.Title += " of table " + e.Table
 	}
 	c.Subtitle = fmt.Sprintf("key %s · %s%s · %s of HFiles · %s", e.Key, about, setting.Count(e.Rows, "row"), setting.Bytes(e.HFileBytes), setting.Count(len(e.Regions), "region"))
-	c.Subtitle = cut(c.Subtitle, (svgWidth-2*16)/svgChar)
+	c.Subtitle = ui.Cut(c.Subtitle, (svgWidth-2*16)/svgChar)
 	fair := 1 / float64(len(e.Regions))
 	greatest, name, start := fair, len("region"), len("from")
 	for _, l := range lines {
 		greatest = max(greatest, l.most)
-		name, start = max(name, len(l.name())), max(start, utf8.RuneCountInString(cut(l.start, maxStart)))
+		name, start = max(name, len(l.name())), max(start, utf8.RuneCountInString(ui.Cut(l.start, maxStart)))
 	}
 	c.From = 16 + svgChar*name
 	c.Left = c.From + svgChar*(start+3)
 	scale := float64(svgWidth-svgRight-c.Left) / greatest
 	c.Fair, c.FairText = float64(c.Left)+fair*scale, "fair share "+shareText(fair, len(e.Regions))
 	for i, l := range lines {
-		b := svgBar{Y: svgTop + i*svgStep, Name: l.name(), From: cut(l.start, maxStart), Width: l.most * scale, Heavy: l.most > e.Skew*fair,
+		b := svgBar{Y: svgTop + i*svgStep, Name: l.name(), From: ui.Cut(l.start, maxStart), Width: l.most * scale, Heavy: l.most > e.Skew*fair,
 			Share: shareText(l.share, len(e.Regions)), Bytes: setting.Bytes(l.bytes), Rows: strconv.FormatInt(l.rows, 10)}
 		b.Title = fmt.Sprintf("region %s from %s: %s of the rows", b.Name, l.start, b.Share)
 		if l.last > l.first {

@@ -1,10 +1,9 @@
-package main
+package planview
 
 import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,29 +16,13 @@ import (
 	"bulkload/internal/pipeline/preflight"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/setting"
-
-	"golang.org/x/sys/unix"
 )
 
 const (
-	textLines    = 40 // lines of regions in a text; more regions are combined
-	defaultWidth = 100
-	minBar       = 10
-	maxStart     = 24 // columns of a region's start key
+	textLines = 40 // lines of regions in a text; more regions are combined
+	minBar    = 10
+	maxStart  = 24 // columns of a region's start key
 )
-
-// textWidth returns the width of w if it is a terminal, else COLUMNS, else 100.
-func textWidth(w io.Writer) int {
-	if f, ok := w.(*os.File); ok {
-		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 {
-			return int(size.Col)
-		}
-	}
-	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
-		return n
-	}
-	return defaultWidth
-}
 
 func printEstimate(w io.Writer, e *estimate.Estimate, width int) {
 	if len(e.Tables) > 0 && e.Rows > 0 {
@@ -171,14 +154,6 @@ func shareText(share float64, n int) string {
 	return strconv.FormatFloat(100*share, 'f', digits, 64) + "%"
 }
 
-// cut shortens a text to n characters.
-func cut(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n-1]) + "…"
-}
-
 // printRegions prints a table with a bar for each region's share. Where regions share a line, the bar shows the
 // largest share among them.
 func printRegions(w io.Writer, e *estimate.Estimate, width int) {
@@ -190,7 +165,7 @@ func printRegions(w io.Writer, e *estimate.Estimate, width int) {
 	}
 	greatest := 0.0
 	for _, l := range lines {
-		row := []string{l.name(), cut(l.start, maxStart), strconv.FormatInt(l.rows, 10), setting.Bytes(l.bytes), shareText(l.share, len(e.Regions))}
+		row := []string{l.name(), ui.Cut(l.start, maxStart), strconv.FormatInt(l.rows, 10), setting.Bytes(l.bytes), shareText(l.share, len(e.Regions))}
 		if together {
 			row = append(row, shareText(l.most, len(e.Regions)))
 		}
