@@ -7,19 +7,15 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
-	"text/tabwriter"
 
+	"bulkload/internal/cli/rowtext"
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/cli/ui"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/serve/query"
-	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -62,9 +58,9 @@ func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Job, q query.Q
 	}
 	defer env.Close()
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
-	rows := newRowPrinter(out, r.format, spec.Spec(), q.Columns)
-	st, err := r.read(cmd.Context(), env, spec, q, rows.row)
-	return rows.end(err, st, func() error { return r.report(g, cmd.OutOrStdout(), os.Stderr, st) })
+	rows := rowtext.New(out, r.format, spec.Spec(), q.Columns)
+	st, err := r.read(cmd.Context(), env, spec, q, rows.Row)
+	return rows.End(err, st, func() error { return r.report(g, cmd.OutOrStdout(), os.Stderr, st) })
 }
 
 func (r *readFlags) read(ctx context.Context, env *cluster.Env, s spec.Job, q query.Query, fn func(loader.Row) error) (*query.ReadStats, error) {
@@ -87,42 +83,6 @@ func (r *readFlags) report(g *globals, out, messages io.Writer, st *query.ReadSt
 			Scan int64 `json:"scan_micros"`
 		}{st, st.Dial.Microseconds(), st.Scan.Microseconds()})
 	}
-	if r.explain {
-		explain(messages, st)
-	}
-	if st.Next != "" {
-		fmt.Fprintf(messages, "next page: --page %s\n", st.Next)
-	}
+	rowtext.PrintStats(messages, st, r.explain)
 	return nil
-}
-
-// explain prints the read statistics of each region.
-func explain(w io.Writer, st *query.ReadStats) {
-	fmt.Fprintf(w, "%s of %s and %s: %s to find the cluster and the table, %s to read\n",
-		setting.Count(st.Rows, "row"), setting.Count(st.Heads, "salt"), setting.Count(len(st.Regions), "region"), ui.Round(st.Dial), ui.Round(st.Scan))
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "region\trange\tserver\tscans\trows\tbytes\ttime\tblocks\tdisk reads")
-	for _, r := range st.Regions {
-		reads := "not reported"
-		if r.DiskReads >= 0 {
-			reads = fmt.Sprint(r.DiskReads)
-		}
-		fmt.Fprintf(t, "%s\t[%s, %s)\t%s\t%d\t%d\t%d\t%s\t~%d\t%s\n", r.Region, rowkey.String(r.Start), rowkey.String(r.End), r.Server,
-			r.Scans, r.Rows, r.Bytes, ui.Round(r.Took()), r.Blocks, reads)
-	}
-	t.Flush()
-	fmt.Fprintln(w, "blocks are estimated from bytes and the block size; disk reads are the server's count of blocks that were not in its cache")
-}
-
-// rowLabel returns the name of a cell's column, which no other column has. Where the qualifier alone could be taken for another column, or for the
-// row key, the family precedes it; a backslash that could be taken for the beginning of \xNN is \x5C.
-func rowLabel(c *loader.Cell, family string) string {
-	name := textOf(c.Qualifier, "")
-	if isText(c.Qualifier, "") && strings.Contains(name, `\x`) {
-		name = strings.ReplaceAll(name, `\`, `\x5C`)
-	}
-	if string(c.Family) != family || name == "rowkey" || strings.Contains(name, ":") {
-		return textOf(c.Family, "") + ":" + name
-	}
-	return name
 }

@@ -196,3 +196,18 @@ func TestFormatValues(t *testing.T) {
 		}
 	})
 }
+
+func TestParseValues(t *testing.T) {
+	for in, want := range map[string][]string{
+		"a": {"a"}, "": {""}, "a,b": {"a", "b"}, `a\,b,\x00\\`: {"a,b", "\x00\\"}, ",": {"", ""},
+	} {
+		if got, err := ParseValues(in); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %q, %v", in, got, err)
+		}
+	}
+	for _, in := range []string{`\`, `\x`, `\x1`, `\xg0`, `a\n`} {
+		if _, err := ParseValues(in); err == nil {
+			t.Errorf("%q was read", in)
+		}
+	}
+}

@@ -1,4 +1,4 @@
-package main
+package rowtext
 
 import (
 	"bufio"
@@ -8,12 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"bulkload/internal/formats/celltype"
-	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/serve/query"
 	"bulkload/internal/test/testcheck"
@@ -31,9 +29,9 @@ func printed(t testing.TB, format string, spec spec.Spec, columns []string, rows
 	t.Helper()
 	var b bytes.Buffer
 	w := bufio.NewWriter(&b)
-	p := newRowPrinter(w, format, spec, columns)
+	p := New(w, format, spec, columns)
 	for _, r := range rows {
-		if err := p.row(r); err != nil {
+		if err := p.Row(r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -99,14 +97,14 @@ func TestJobColumns(t *testing.T) {
 
 // TestLateColumn checks that a column that appears after the header was printed is an error, not a loss.
 func TestLateColumn(t *testing.T) {
-	p := newRowPrinter(bufio.NewWriter(&bytes.Buffer{}), "csv", spec.Spec{}, nil)
+	p := New(bufio.NewWriter(&bytes.Buffer{}), "csv", spec.Spec{}, nil)
 	var err error
 	for i := range heldRows + 1 {
 		name := "a"
 		if i == heldRows {
 			name = "late"
 		}
-		err = p.row(loader.Row{Key: []byte("k"), Cells: []loader.Cell{cell(name, "1")}})
+		err = p.Row(loader.Row{Key: []byte("k"), Cells: []loader.Cell{cell(name, "1")}})
 		if err != nil && i < heldRows {
 			t.Fatal(err)
 		}
@@ -193,21 +191,6 @@ func TestLabelsDiffer(t *testing.T) {
 	})
 }
 
-func TestParseValues(t *testing.T) {
-	for in, want := range map[string][]string{
-		"a": {"a"}, "": {""}, "a,b": {"a", "b"}, `a\,b,\x00\\`: {"a,b", "\x00\\"}, ",": {"", ""},
-	} {
-		if got, err := keyrange.ParseValues(in); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%q: %q, %v", in, got, err)
-		}
-	}
-	for _, in := range []string{`\`, `\x`, `\x1`, `\xg0`, `a\n`} {
-		if _, err := keyrange.ParseValues(in); err == nil {
-			t.Errorf("%q was read", in)
-		}
-	}
-}
-
 // TestRowsBeforeAnError checks that the rows of a read that fails are printed before its page token, in all formats, and that a token is not printed
 // after rows that could not be printed.
 func TestRowsBeforeAnError(t *testing.T) {
@@ -216,16 +199,16 @@ func TestRowsBeforeAnError(t *testing.T) {
 		for _, given := range []int{0, 1, 500, heldRows + 1} {
 			var b, messages bytes.Buffer
 			out := bufio.NewWriter(&b)
-			p := newRowPrinter(out, format, spec.Spec{}, nil)
+			p := New(out, format, spec.Spec{}, nil)
 			for i := range given {
-				testcheck.Must(t, p.row(loader.Row{Key: fmt.Appendf(nil, "%04d", i), Cells: []loader.Cell{cell("a", "x")}}))
+				testcheck.Must(t, p.Row(loader.Row{Key: fmt.Appendf(nil, "%04d", i), Cells: []loader.Cell{cell("a", "x")}}))
 			}
 			st := &query.ReadStats{Rows: given, Next: "TOKEN"}
 			if given == 0 {
 				st.Next = ""
 			}
-			report := func() error { return (&readFlags{}).report(&globals{}, &b, &messages, st) }
-			if err := p.end(broken, st, report); err != broken {
+			report := func() error { PrintStats(&messages, st, false); return nil }
+			if err := p.End(broken, st, report); err != broken {
 				t.Errorf("%s: %v", format, err)
 			}
 			lines := strings.Count(b.String(), "\n")
@@ -236,9 +219,9 @@ func TestRowsBeforeAnError(t *testing.T) {
 				t.Errorf("%s: %d lines of %d rows, and %q", format, lines, given, messages.String())
 			}
 		}
-		p := newRowPrinter(bufio.NewWriter(full{}), format, spec.Spec{}, nil)
-		testcheck.Must(t, p.row(loader.Row{Key: []byte("1"), Cells: []loader.Cell{cell("a", "x")}}))
-		err := p.end(nil, &query.ReadStats{Rows: 1, Next: "TOKEN"}, func() error { t.Errorf("%s: a token after a row that was not printed", format); return nil })
+		p := New(bufio.NewWriter(full{}), format, spec.Spec{}, nil)
+		testcheck.Must(t, p.Row(loader.Row{Key: []byte("1"), Cells: []loader.Cell{cell("a", "x")}}))
+		err := p.End(nil, &query.ReadStats{Rows: 1, Next: "TOKEN"}, func() error { t.Errorf("%s: a token after a row that was not printed", format); return nil })
 		if !errors.Is(err, errFullDisk) {
 			t.Errorf("%s to a full disk: %v", format, err)
 		}

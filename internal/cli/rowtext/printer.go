@@ -1,4 +1,4 @@
-package main
+package rowtext
 
 import (
 	"bufio"
@@ -18,7 +18,8 @@ import (
 	"bulkload/pkg/loader"
 )
 
-type rowPrinter struct {
+// Printer prints rows, as lines of JSON, as CSV with a header, or as a table.
+type Printer struct {
 	w      *bufio.Writer
 	format string
 	family string
@@ -42,8 +43,9 @@ const (
 	heldBytes = 4 << 20
 )
 
-func newRowPrinter(w *bufio.Writer, format string, spec spec.Spec, columns []string) *rowPrinter {
-	p := &rowPrinter{w: w, format: format, family: spec.FamilyName(), csv: csv.NewWriter(w)}
+// New returns a printer of a format: jsonl, csv or table. Its columns are the given ones, or those of the rows in the order of the job.
+func New(w *bufio.Writer, format string, spec spec.Spec, columns []string) *Printer {
+	p := &Printer{w: w, format: format, family: spec.FamilyName(), csv: csv.NewWriter(w)}
 	for _, c := range spec.Columns {
 		p.known = append(p.known, rowLabel(&loader.Cell{Family: []byte(p.family), Qualifier: []byte(c)}, p.family))
 	}
@@ -54,7 +56,8 @@ func newRowPrinter(w *bufio.Writer, format string, spec spec.Spec, columns []str
 	return p
 }
 
-func (p *rowPrinter) row(r loader.Row) error {
+// Row prints a row, or holds it until the columns are known.
+func (p *Printer) Row(r loader.Row) error {
 	if p.format == "jsonl" {
 		p.buf = appendRow(p.buf[:0], r, p.family)
 		_, err := p.w.Write(p.buf)
@@ -77,7 +80,7 @@ func (p *rowPrinter) row(r loader.Row) error {
 }
 
 // finish prints the buffered rows, or at least the header if there are no rows.
-func (p *rowPrinter) finish() error {
+func (p *Printer) finish() error {
 	if p.format == "jsonl" {
 		return nil
 	}
@@ -90,9 +93,9 @@ func (p *rowPrinter) finish() error {
 	return p.csv.Error()
 }
 
-// end ends the output of a read, which may have an error. All its rows are printed before report names the page that follows them; if they cannot be
+// End ends the output of a read, which may have an error. All its rows are printed before report names the page that follows them; if they cannot be
 // printed, report is not called.
-func (p *rowPrinter) end(read error, st *query.ReadStats, report func() error) error {
+func (p *Printer) End(read error, st *query.ReadStats, report func() error) error {
 	if st == nil {
 		return read
 	}
@@ -107,7 +110,7 @@ func (p *rowPrinter) end(read error, st *query.ReadStats, report func() error) e
 }
 
 // release determines the columns and prints the buffered rows.
-func (p *rowPrinter) release() error {
+func (p *Printer) release() error {
 	if p.columns == nil {
 		p.columns = p.seen()
 	}
@@ -148,7 +151,7 @@ func (p *rowPrinter) release() error {
 
 // seen returns the columns of the buffered rows: in the order of the job if the rows have no other columns, else in
 // the order of their names.
-func (p *rowPrinter) seen() []string {
+func (p *Printer) seen() []string {
 	var names []string
 	at := map[string]bool{}
 	for _, r := range p.held {
@@ -169,14 +172,14 @@ func (p *rowPrinter) seen() []string {
 	return names
 }
 
-func (p *rowPrinter) print(r loader.Row) error {
+func (p *Printer) print(r loader.Row) error {
 	if err := p.fields(r); err != nil {
 		return err
 	}
 	return p.printLine()
 }
 
-func (p *rowPrinter) fields(r loader.Row) error {
+func (p *Printer) fields(r loader.Row) error {
 	controls := "\t\r\n"
 	if p.format == "table" {
 		controls = ""
@@ -195,7 +198,7 @@ func (p *rowPrinter) fields(r loader.Row) error {
 	return nil
 }
 
-func (p *rowPrinter) printLine() error {
+func (p *Printer) printLine() error {
 	if p.format == "csv" {
 		return p.csv.Write(p.line)
 	}
@@ -223,32 +226,4 @@ func appendRow(dst []byte, r loader.Row, family string) []byte {
 		dst = text.Append(dst, r.Cells[i].Value)
 	}
 	return append(dst, "}\n"...)
-}
-
-// textOf returns bytes as text. UTF-8 without control characters, except those of the given list, is unchanged. Otherwise each
-// backslash and each byte that is not text becomes \xNN.
-func textOf(v []byte, controls string) string {
-	if isText(v, controls) {
-		return string(v)
-	}
-	var text []byte
-	for len(v) > 0 {
-		_, n := utf8.DecodeRune(v)
-		if v[0] != '\\' && isText(v[:n], controls) {
-			text = append(text, v[:n]...)
-		} else {
-			text = rowkey.Append(text, v[:1])
-		}
-		v = v[n:]
-	}
-	return string(text)
-}
-
-func isText(v []byte, controls string) bool {
-	for _, c := range v {
-		if (c < 0x20 || c == 0x7f) && strings.IndexByte(controls, c) < 0 {
-			return false
-		}
-	}
-	return utf8.Valid(v)
 }
