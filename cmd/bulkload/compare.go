@@ -3,20 +3,17 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
-	"time"
 
+	"bulkload/internal/cli/jobtext"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/cli/ui"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/compare"
 	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
-	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/keygen"
@@ -124,7 +121,7 @@ func (o *compareOptions) run(cmd *cobra.Command, g *globals, args []string) (err
 	}
 	if err := g.Print(cmd.OutOrStdout(), r, func(w io.Writer) {
 		if g.ForPeople() {
-			printComparison(w, r)
+			jobtext.PrintComparison(w, r)
 		}
 	}); err != nil || r.Equal {
 		return err
@@ -241,37 +238,4 @@ func splitsOf(ctx context.Context, s compare.Side) (points [][]byte, err error) 
 		points = append(points, r.Start)
 	}
 	return points, nil
-}
-
-func printComparison(w io.Writer, r *result.Comparison) {
-	for i, s := range []result.ComparedSide{r.A, r.B} {
-		at := ""
-		if !s.Time.IsZero() {
-			at = " of " + s.Time.Format(time.RFC3339)
-		}
-		fmt.Fprintf(w, "%c: %s (%s%s): %s, %s\n", 'A'+i, s.Name, s.As, at, setting.Count(s.Rows, "row"), setting.Count(s.Cells, "cell"))
-	}
-	for _, x := range r.Repairs {
-		fmt.Fprintf(w, "repaired B: %s and %s in %s; before: %s\n", setting.Count(x.Cells, "cell"), setting.Count(x.Markers, "delete marker"), setting.Count(x.Files, "HFile"), x.Found)
-	}
-	if r.Digests != "" {
-		fmt.Fprintf(w, "digests: %s of A, %s of B; of each range in %s\n", r.A.Digest, r.B.Digest, r.Digests)
-	}
-	if r.Equal {
-		fmt.Fprintf(w, "equal, in %s\n", ui.Round(r.Elapsed))
-		if r.File != "" {
-			fmt.Fprintf(w, "%s listed in %s as before the repair\n", setting.Count(r.Listed, "row"), r.File)
-		}
-		return
-	}
-	d := r.Found
-	fmt.Fprintf(w, "rows:  %d only in A, %d only in B, %d changed\n", d.OnlyA, d.OnlyB, d.Changed)
-	fmt.Fprintf(w, "cells: %d only in A, %d only in B, %d with other values", d.CellsOnlyA, d.CellsOnlyB, d.Values)
-	if d.Times > 0 {
-		fmt.Fprintf(w, ", %d with other timestamps", d.Times)
-	}
-	fmt.Fprintf(w, "\nranges that differ: %d of %d, in %s\n", r.Different, r.Ranges, ui.Round(r.Elapsed))
-	if r.File != "" {
-		fmt.Fprintf(w, "%s listed in %s\n", setting.Count(r.Listed, "row"), r.File)
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"bulkload/internal/cli/session"
+	"bulkload/internal/cli/ui"
 	"bulkload/internal/model/fail"
 
 	"github.com/spf13/cobra"
@@ -107,7 +108,7 @@ $ bulkload run --job %[1]s --input %[2]s
 $ bulkload get --job %[1]s C017
 
 Your own export: bulkload inspect FILE --write JOB.yaml
-`, quoteIfNeeded(job), quoteIfNeeded(export))
+`, ui.Word(job), ui.Word(export))
 	return nil
 }
 
@@ -115,7 +116,7 @@ Your own export: bulkload inspect FILE --write JOB.yaml
 func (d *demo) does(args ...string) error {
 	line := "bulkload"
 	for _, arg := range args {
-		line += " " + quoteIfNeeded(arg)
+		line += " " + ui.Word(arg)
 	}
 	fmt.Fprintf(d.out, "\n$ %s\n", line)
 	root := newRootCmd(&globals{Program: session.Program{Console: d.globals.Console}, cores: d.globals.cores})

@@ -2,17 +2,14 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
-	"text/tabwriter"
 
+	"bulkload/internal/cli/jobtext"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/undo"
 	"bulkload/internal/model/fail"
-	"bulkload/internal/model/result"
-	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
 )
@@ -61,40 +58,6 @@ func (o *diffOptions) run(cmd *cobra.Command, g *globals) error {
 		if err != nil {
 			return err
 		}
-		return g.Print(cmd.OutOrStdout(), s, func(w io.Writer) { printDiff(w, s) })
+		return g.Print(cmd.OutOrStdout(), s, func(w io.Writer) { jobtext.PrintSurvey(w, s) })
 	})
-}
-
-func printDiff(out io.Writer, s *result.Survey) {
-	printSurvey(out, s)
-	for _, t := range s.Tables {
-		fmt.Fprintln(out)
-		printSurvey(out, t)
-	}
-}
-
-func printSurvey(out io.Writer, s *result.Survey) {
-	fmt.Fprintf(out, "table %s, timestamp %d: %s, %s\n", s.Table, s.Timestamp, setting.Count(s.Load.Rows, "row"), setting.Count(s.Load.Cells, "cell"))
-	fmt.Fprintf(out, "rows:  %d added, %d were there before\n", s.RowsAdded, s.RowsOverwritten)
-	fmt.Fprintf(out, "cells: %d added, %d overwritten, %d of them with the value that was there before; %d are visible now\n", s.CellsAdded, s.CellsOverwritten, s.CellsUnchanged, s.CellsSeen)
-	for _, f := range s.Families {
-		if f.Compacted > 0 {
-			fmt.Fprintf(out, "family %s: a compaction rewrote %d of %s and keeps %s; cells whose older version it dropped count as added\n", f.Family, f.Compacted, setting.Count(f.Cells, "cell"), setting.Count(f.Versions, "version"))
-		}
-	}
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "REGION\tROWS\tCELLS\tADDED\tOVERWRITTEN")
-	for _, r := range s.Regions {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\n", r.Region, r.Rows, r.Cells, r.Added, r.Overwritten)
-	}
-	w.Flush()
-	for _, r := range s.Regions {
-		for _, k := range r.Keys {
-			what := "added"
-			if k.Overwritten {
-				what = "overwritten"
-			}
-			fmt.Fprintf(out, "%-11s %s\n", what, k.Row)
-		}
-	}
 }

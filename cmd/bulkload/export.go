@@ -3,15 +3,13 @@ package main
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"runtime"
-	"strings"
 	"time"
 
+	"bulkload/internal/cli/jobtext"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/cli/ui"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/jobs/export"
 	"bulkload/internal/model/fail"
@@ -19,7 +17,6 @@ import (
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
 )
@@ -121,7 +118,7 @@ func (o *exportOptions) run(cmd *cobra.Command, g *globals, table string) error 
 	}
 	return g.Print(cmd.OutOrStdout(), m.Summary(), func(w io.Writer) {
 		if g.ForPeople() {
-			printExport(w, m, o.to, time.Since(start))
+			jobtext.PrintExport(w, m, o.to, time.Since(start))
 		}
 	})
 }
@@ -150,25 +147,4 @@ func (o *exportOptions) plan(cmd *cobra.Command) (*export.Plan, error) {
 		e.Job = &job
 	}
 	return export.Compile(e)
-}
-
-func printExport(w io.Writer, m *export.Manifest, to string, took time.Duration) {
-	as := "from snapshot " + m.Snapshot + ","
-	if m.Snapshot == "" {
-		as = "read by scans since"
-	}
-	fmt.Fprintf(w, "done: table %s %s %s, to %s in %s\n", m.Table, as, m.Created.Format(time.RFC3339), to, ui.Round(took))
-	fmt.Fprintf(w, "  %s in %s, %s\n", m.Digest, setting.Count(len(m.Files), "file"), setting.Bytes(m.Bytes))
-	if m.NoCells > 0 {
-		fmt.Fprintf(w, "  %s no cell in these columns: left out\n", setting.Count(m.NoCells, "row has"))
-	}
-	if m.LeftOver > 0 {
-		fmt.Fprintf(w, "  %s in no exported column: left out\n", setting.Count(m.LeftOver, "cell is"))
-	}
-	if what := m.Choice.String(); what != "" {
-		fmt.Fprintf(w, "  chosen: %s\n", what)
-	}
-	if len(m.Columns) > 0 {
-		fmt.Fprintf(w, "  columns: %s\n", strings.Join(m.Columns, ", "))
-	}
 }

@@ -5,18 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/fresh"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
-	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/estimate"
@@ -151,59 +148,4 @@ func (o *runOptions) switched(cmd *cobra.Command, old loader.TableName) error {
 		return fail.Errorf(fail.Check, "table %s is not dropped: %s names it, and its readers would find no table (change it to table %s first)", old, o.jobFile, o.into)
 	}
 	return nil
-}
-
-// printSwitch prints how to switch readers to the new table, and how to drop the old one.
-func printSwitch(w io.Writer, r *result.Result, jobFile string) {
-	if r.Fresh == nil {
-		return
-	}
-	flag, file := "", "the job files of readers"
-	if jobFile != "" {
-		flag, file = " --job "+quoteIfNeeded(jobFile), jobFile+", and in every other job file of readers"
-	}
-	old, now := r.Fresh.From, r.Table
-	fmt.Fprintf(w, `
-Table %[1]s is unchanged. To switch readers to table %[2]s:
-1. In %[3]s, change "table: %[1]s" to "table: %[2]s".
-   A serve that runs reads the file again some seconds later; get and scan do with their next call.
-   What names table %[1]s elsewhere, such as clients of HBase's own, does not follow.
-2. When table %[1]s has no readers any more:
-   bulkload run%[4]s --replace --into %[2]s --drop-old %[1]s
-`, old, now, file, flag)
-	if len(r.Fresh.Coprocessors) > 0 {
-		fmt.Fprintf(w, "Table %s has the coprocessors of table %s: %s\n", now, old, strings.Join(r.Fresh.Coprocessors, ", "))
-	}
-	fmt.Fprintf(w, "Table %s does not have the grants, quotas and snapshots of table %s.\n", now, old)
-}
-
-// quoteIfNeeded returns a text as one word of a POSIX shell, quoted only where that is necessary.
-func quoteIfNeeded(s string) string {
-	if strings.ContainsFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=:@%,", r))
-	}) {
-		return quoteForShell(s)
-	}
-	return s
-}
-
-// freshLine returns the line of status about the old table.
-func freshLine(s *checkpoint.State, at string) string {
-	f := s.Fresh
-	text := fmt.Sprintf("in place of table %s", f.From)
-	if !f.Made {
-		text += ", table not made yet"
-	}
-	if f.Compared != nil {
-		text += fmt.Sprintf(": %s", f.Compared)
-	}
-	switch f.Old {
-	case checkpoint.OldDropped:
-		text += fmt.Sprintf("; that was dropped at %s", at)
-	case checkpoint.OldDropping:
-		text += "; that is being dropped: the same command finishes it"
-	default:
-		text += "; that is kept"
-	}
-	return text
 }

@@ -3,23 +3,18 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"strings"
-	"time"
 
 	"bulkload/internal/cli/ending"
+	"bulkload/internal/cli/jobtext"
 	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/planview"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/rekey"
-	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
-	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
 )
@@ -173,7 +168,7 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	if g.ForPeople() {
-		printRekey(cmd.OutOrStdout(), r, o.request)
+		jobtext.PrintRekey(cmd.OutOrStdout(), r, o.request)
 	}
 	if r.Already && o.skipCode {
 		return ending.ErrAlready
@@ -203,62 +198,3 @@ func (o *rekeyOptions) writePlan(cmd *cobra.Command, g *globals, env *cluster.En
 `, o.job.PlanTo, o.request.To)
 	return err
 }
-
-// printRekey prints the result of a pass, and how to switch readers to the new table.
-func printRekey(w io.Writer, r *result.Result, q rekey.Request) {
-	m := r.Manifest
-	if m == nil {
-		return
-	}
-	if r.Already {
-		fmt.Fprint(w, "the job was done before: nothing to do (--restart does it again); it was: ")
-	}
-	fmt.Fprintf(w, "%s of table %s read, %s (%s) in %s of %s loaded into table %s in %s", setting.Count(m.Records, "row"), q.From, setting.Count(m.Digest.Rows, "row"), setting.Count(m.Digest.Cells, "cell"), setting.Count(m.HFiles, "HFile"),
-		setting.Bytes(m.Bytes), q.To, r.Elapsed.Round(time.Millisecond))
-	switch v := r.Verify; {
-	case v == nil || v.Mode == "off":
-		fmt.Fprint(w, "; not verified (--verify off)")
-	case v.Expired:
-		fmt.Fprint(w, "; verification inconclusive: cells expired (TTL) before the table was read")
-	default:
-		fmt.Fprintf(w, "; verified: a scan of table %s returns the same rows under their new keys", q.To)
-	}
-	for _, left := range []struct {
-		n    int64
-		text string
-	}{{m.Duplicates, "rows left out because another row has their new key"}, {m.NoCells, "rows have no cell after the start time"}, {m.Rejected, "rows without a new key set aside in " + m.RejectFile}} {
-		if left.n > 0 {
-			fmt.Fprintf(w, "; %d %s", left.n, left.text)
-		}
-	}
-	fmt.Fprintln(w)
-	if k := r.Rekey; k != nil {
-		old := ""
-		if q.OldKey != "" {
-			old = " --old-key " + quoteForShell(q.OldKey)
-		}
-		fmt.Fprintf(w, `
-To switch readers to table %[2]s:
-1. Take what was written to table %[1]s meanwhile; each pass says the time of the next one:
-   bulkload rekey --from %[1]s --to %[2]s%[5]s --key %[3]s%[6]s --since %[4]d
-2. Stop the writers of table %[1]s, and take the rest in the same way.
-3. Have writers and readers use table %[2]s and its keys.
-A pass adds cells only: rows that were deleted from table %[1]s since the snapshot stay in table %[2]s, and so does a row under
-its earlier key when its key columns have changed. Table %[1]s is as it was.
-`, q.From, q.To, quoteForShell(q.Key), k.Next, old, choiceText(q.Choice))
-	}
-}
-
-// choiceText returns the flags of a selection that a further pass needs too.
-func choiceText(a choice.Asked) (flags string) {
-	for _, f := range []struct{ flag, text string }{{"from-key", a.FromKey}, {"to-key", a.ToKey}, {"key-prefix", a.KeyPrefix}, {"start-row", a.StartRow}, {"stop-row", a.StopRow}, {"row-prefix", a.RowPrefix},
-		{"only", strings.Join(a.Only, ",")}} {
-		if f.text != "" {
-			flags += " --" + f.flag + " " + quoteForShell(f.text)
-		}
-	}
-	return flags
-}
-
-// quoteForShell returns a text as one quoted word of a POSIX shell.
-func quoteForShell(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"bulkload/internal/cli/ending"
+	"bulkload/internal/cli/jobtext"
 	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
@@ -150,7 +151,7 @@ func loaded(cmd *cobra.Command, g *globals, s *session.Session, r *result.Result
 		return err
 	}
 	if g.ForPeople() {
-		printSwitch(cmd.OutOrStdout(), r, jobFile)
+		jobtext.PrintSwitch(cmd.OutOrStdout(), r, jobFile)
 	}
 	if r.Already && skipCode {
 		return ending.ErrAlready

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
@@ -29,3 +30,16 @@ func Cut(s string, n int) string {
 	}
 	return string([]rune(s)[:n-1]) + "…"
 }
+
+// Word returns a text as one word of a POSIX shell, quoted only where that is necessary.
+func Word(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=:@%,", r))
+	}) {
+		return Quote(s)
+	}
+	return s
+}
+
+// Quote returns a text as one quoted word of a POSIX shell.
+func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
