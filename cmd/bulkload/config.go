@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"bulkload/internal/cli/schema"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/hdfsio"
@@ -87,9 +88,9 @@ job files: put it into a file, and as the first line into a job file
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s := jobSchema(cmd.Root())
+			s := schema.Job(cmd.Root())
 			if len(args) == 1 && args[0] == "config" {
-				s = configSchema(cmd.Root())
+				s = schema.Config(cmd.Root())
 			}
 			out := json.NewEncoder(cmd.OutOrStdout())
 			out.SetIndent("", "  ")

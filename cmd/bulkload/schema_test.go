@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/cli/schema"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/model/spec"
 
@@ -16,7 +17,7 @@ import (
 )
 
 // compileSchema compiles a schema with a third-party validator.
-func compileSchema(t *testing.T, s *schema) *jsonschema.Schema {
+func compileSchema(t *testing.T, s *schema.Schema) *jsonschema.Schema {
 	t.Helper()
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -53,7 +54,7 @@ func validate(t *testing.T, s *jsonschema.Schema, text string) error {
 // TestJobSchema compares the schema with the program: both must accept the same files.
 func TestJobSchema(t *testing.T) {
 	root := newRootCmd(&globals{})
-	s := compileSchema(t, jobSchema(root))
+	s := compileSchema(t, schema.Job(root))
 	examples, err := filepath.Glob("../../examples/*.yaml")
 	if err != nil || len(examples) < 2 {
 		t.Fatalf("%d examples, %v", len(examples), err)
@@ -120,7 +121,7 @@ func TestJobSchema(t *testing.T) {
 }
 
 func TestConfigSchema(t *testing.T) {
-	s := compileSchema(t, configSchema(newRootCmd(&globals{})))
+	s := compileSchema(t, schema.Config(newRootCmd(&globals{})))
 	for text, good := range map[string]bool{
 		"memory: 2GiB\nverify: full\nzookeeper: a:2181\ninput: [a, b]\nget_format: csv\nquiet: true\nskew: 1.5\n": true,
 		"stalled_after: 10m\n": true, "stalled_after: 1h30m\n": true, "stalled_after: 0\n": true, "stalled_after: 600\n": false, "stalled_after: soon\n": false, "older_than: 7d\n": true, "older_than: 5\n": false,

@@ -1,4 +1,4 @@
-package main
+package schema
 
 import (
 	"cmp"
@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A schema is a JSON schema, with the keywords that this program uses.
-type schema struct {
+// Schema is a JSON schema, with the keywords that this program uses.
+type Schema struct {
 	Draft       string             `json:"$schema,omitempty"`
 	Title       string             `json:"title,omitempty"`
 	Description string             `json:"description,omitempty"`
@@ -21,49 +21,51 @@ type schema struct {
 	Enum        []string           `json:"enum,omitempty"`
 	Pattern     string             `json:"pattern,omitempty"` // for strings only
 	Maximum     *int               `json:"maximum,omitempty"` // for numbers only
-	Properties  map[string]*schema `json:"properties,omitempty"`
+	Properties  map[string]*Schema `json:"properties,omitempty"`
 	Additional  *bool              `json:"additionalProperties,omitempty"`
-	Items       *schema            `json:"items,omitempty"`
+	Items       *Schema            `json:"items,omitempty"`
 	Deprecated  bool               `json:"deprecated,omitempty"`
 }
 
 const (
-	schemaDraft     = "https://json-schema.org/draft/2020-12/schema"
+	draft           = "https://json-schema.org/draft/2020-12/schema"
 	sizePattern     = `^\s*[0-9]+(\.[0-9]+)?\s*([kKmMgGtT]([iI]?[bB])?|[bB])?\s*$`
 	durationPattern = `^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	agePattern      = `^(0|[0-9]+d|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 )
 
 // object returns the schema of an object without other members.
-func object(members map[string]*schema) *schema {
+func object(members map[string]*Schema) *Schema {
 	closed := false
-	return &schema{Type: "object", Properties: members, Additional: &closed}
+	return &Schema{Type: "object", Properties: members, Additional: &closed}
 }
 
-func jobSchema(root *cobra.Command) *schema {
+// Job returns the schema of job files for the program with this root command.
+func Job(root *cobra.Command) *Schema {
 	s := fieldsSchema(spec.SpecFields(), settingsSchema(root, true))
 	for _, r := range settings.Renames() {
 		if now := s.Properties[settings.FieldName(r.Now)]; now != nil {
-			s.Properties[settings.FieldName(r.Old)] = &schema{Type: now.Type, Description: "Old name of " + settings.FieldName(r.Now) + ".", Deprecated: true}
+			s.Properties[settings.FieldName(r.Old)] = &Schema{Type: now.Type, Description: "Old name of " + settings.FieldName(r.Now) + ".", Deprecated: true}
 		}
 	}
-	s.Draft, s.Title = schemaDraft, "bulkload job file"
+	s.Draft, s.Title = draft, "bulkload job file"
 	s.Description = "What to load into a table, and how. Flags and environment variables override it."
 	return s
 }
 
-func configSchema(root *cobra.Command) *schema {
+// Config returns the schema of configuration files.
+func Config(root *cobra.Command) *Schema {
 	s := settingsSchema(root, false)
-	s.Draft, s.Title = schemaDraft, "bulkload configuration file"
+	s.Draft, s.Title = draft, "bulkload configuration file"
 	s.Description = "Settings of a site. Job files, environment variables and flags override them."
 	return s
 }
 
 // fieldsSchema returns the schema of an object with these fields. settings is the schema of a section of settings.
-func fieldsSchema(fields []spec.SpecField, settings *schema) *schema {
-	members := map[string]*schema{}
+func fieldsSchema(fields []spec.SpecField, settings *Schema) *Schema {
+	members := map[string]*Schema{}
 	for _, f := range fields {
-		s := &schema{}
+		s := &Schema{}
 		switch f.Type {
 		case spec.FieldScalar:
 			s.Type = []string{"string", "number"}
@@ -74,9 +76,9 @@ func fieldsSchema(fields []spec.SpecField, settings *schema) *schema {
 		case spec.FieldBool:
 			s.Type = "boolean"
 		case spec.FieldTexts:
-			s.Type, s.Items = "array", &schema{Type: "string"}
+			s.Type, s.Items = "array", &Schema{Type: "string"}
 			if f.One {
-				s.Type, s.Items = []string{"string", "number", "array"}, &schema{Type: []string{"string", "number"}}
+				s.Type, s.Items = []string{"string", "number", "array"}, &Schema{Type: []string{"string", "number"}}
 			}
 		case spec.FieldObject:
 			s = fieldsSchema(f.Fields, nil)
@@ -101,12 +103,12 @@ func fieldsSchema(fields []spec.SpecField, settings *schema) *schema {
 
 // settingsSchema returns the schema of the settings of a file, or of a job file's section, which leaves out fields of
 // the job itself.
-func settingsSchema(root *cobra.Command, section bool) *schema {
-	members := map[string]*schema{}
+func settingsSchema(root *cobra.Command, section bool) *Schema {
+	members := map[string]*Schema{}
 	add := func(f *pflag.Flag) {
 		name := settings.Snake(settings.Name(f))
 		if now, old := settings.NameNow(f); old && settings.ForFiles(now, section) {
-			members[name] = &schema{Description: "Old name of " + now + ".", Deprecated: true}
+			members[name] = &Schema{Description: "Old name of " + now + ".", Deprecated: true}
 		} else if settings.ForFiles(name, section) && !f.Hidden {
 			s := flagSchema(f)
 			if old, ok := members[name]; ok && old.Description != "" {
@@ -123,12 +125,12 @@ func settingsSchema(root *cobra.Command, section bool) *schema {
 	return object(members)
 }
 
-func flagSchema(f *pflag.Flag) *schema {
+func flagSchema(f *pflag.Flag) *Schema {
 	text, _, _ := strings.Cut(f.Usage, "\n")
 	if def := f.DefValue; def != "" && def != "false" && def != "0" && def != "[]" && def != "0s" {
 		text += " (default " + def + ")"
 	}
-	s := &schema{Description: cmp.Or(text, f.Name)}
+	s := &Schema{Description: cmp.Or(text, f.Name)}
 	switch kind := f.Value.Type(); kind {
 	case "bool":
 		s.Type = "boolean"
@@ -144,7 +146,7 @@ func flagSchema(f *pflag.Flag) *schema {
 	case "float64", "float32":
 		s.Type = "number"
 	case "stringArray", "stringSlice":
-		s.Type, s.Items = []string{"string", "array"}, &schema{Type: []string{"string", "number"}}
+		s.Type, s.Items = []string{"string", "array"}, &Schema{Type: []string{"string", "number"}}
 	default:
 		s.Type = []string{"string", "number"}
 		if strings.HasPrefix(kind, "int") || strings.HasPrefix(kind, "uint") || kind == "count" {
