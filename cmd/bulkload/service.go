@@ -33,7 +33,7 @@ func (o *serviceFlags) add(f *pflag.FlagSet) {
 
 // serve serves requests until the context ends. The flags fill in missing options.
 func (o *serviceFlags) serve(ctx context.Context, g *globals, options serve.Options) error {
-	l, err := openListener(ctx, o.listen)
+	l, err := serve.Listen(ctx, o.listen)
 	if err != nil {
 		return fail.Usage(settings.AboutFlags(fmt.Errorf("--listen: %w", err), "listen"))
 	}
@@ -45,16 +45,16 @@ func (o *serviceFlags) serve(ctx context.Context, g *globals, options serve.Opti
 	if o.tls.Cert != "" {
 		options.TLS = &o.tls
 	}
-	var audit *appendFile
+	var audit *serve.AuditFile
 	if o.audit != "" {
-		if audit, err = openAppend(o.audit); err != nil {
+		if audit, err = serve.OpenAudit(o.audit); err != nil {
 			return fail.Usage(settings.AboutFlags(fmt.Errorf("--audit: %w", err), "audit"))
 		}
 		defer audit.Close()
 		options.Audit = audit
 	}
 	if o.admin != "" {
-		if options.Admin, err = openListener(ctx, o.admin); err != nil {
+		if options.Admin, err = serve.Listen(ctx, o.admin); err != nil {
 			return fail.Usage(settings.AboutFlags(fmt.Errorf("--admin-listen: %w", err), "admin-listen"))
 		}
 		defer options.Admin.Close()
