@@ -1,16 +1,15 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strings"
 
+	"bulkload/internal/cli/hfiletext"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/filecheck"
 	"bulkload/pkg/hfile"
-	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
 )
@@ -57,17 +56,8 @@ func newHFileMetaCmd(g *globals, c *clusterFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return g.Print(cmd.OutOrStdout(), v, func(w io.Writer) { printMeta(w, v) })
+			return g.Print(cmd.OutOrStdout(), v, func(w io.Writer) { hfiletext.PrintMeta(w, v) })
 		}),
-	}
-}
-
-func printMeta(w io.Writer, v filecheck.HFileMeta) {
-	fmt.Fprintf(w, "%s\n  HFile %s, %s, %s, %s\n", v.File, v.Version, setting.Bytes(v.Bytes), setting.Count(v.Cells, "cell"), setting.Count(v.IndexLevels, "index level"))
-	fmt.Fprintf(w, "  compression %s, encoding %s, bloom %s (%s)\n", v.Compression, v.Encoding, v.Bloom, setting.Count(v.BloomKeys, "key"))
-	fmt.Fprintf(w, "  rows %s … %s\n", v.FirstRow, v.LastRow)
-	for _, e := range v.Info {
-		fmt.Fprintf(w, "  %-30s %s\n", e.Key, e.Text)
 	}
 }
 
@@ -77,19 +67,7 @@ func newHFileCellsCmd(g *globals, c *clusterFlags) *cobra.Command {
 		Short: "Print every cell: row, family, qualifier in base64, timestamp, type, value in base64, tags if any",
 		Args:  exactArgs("FILE"),
 		RunE: withHFile(g, c, func(cmd *cobra.Command, _ string, r *hfile.Reader) error {
-			w := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
-			s := r.Scan()
-			var line []byte
-			for s.Next() {
-				line = append(hfile.AppendCellText(line[:0], s.Cell()), '\n')
-				if _, err := w.Write(line); err != nil {
-					return err
-				}
-			}
-			if err := s.Err(); err != nil {
-				return err
-			}
-			return w.Flush()
+			return hfiletext.PrintCells(cmd.OutOrStdout(), r)
 		}),
 	}
 }

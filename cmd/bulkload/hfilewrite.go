@@ -1,23 +1,19 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"strconv"
 	"strings"
 	"time"
 
+	"bulkload/internal/cli/hfiletext"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/filecheck"
-	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/setting"
 
@@ -48,7 +44,7 @@ func newHFileWriteCmd(g *globals, c *clusterFlags) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return o.write(cmd.Context(), fsys, p, stdinOf(cmd), opts)
+				return hfiletext.Write(cmd.Context(), fsys, p, stdinOf(cmd), opts)
 			})
 		},
 	}
@@ -58,35 +54,8 @@ func newHFileWriteCmd(g *globals, c *clusterFlags) *cobra.Command {
 		"checksum": &o.checksum, "index-block-size": &o.hfile.IndexBlockSize, "index-min-entries": &o.hfile.IndexMinEntries, "bloom-block-size": &o.hfile.BloomBlockSize, "encoded-ratio": &o.hfile.EncodedRatio, "define": &o.settings, "now": &o.now,
 		"task": &o.hfile.Task,
 	})
-	f.Lookup("define").Usage += strings.Join(otherSettings, ", ")
+	f.Lookup("define").Usage += hfiletext.Settings
 	return cmd
-}
-
-// write writes the file. An existing file is replaced once the new one is complete.
-func (o *hfileWriteOptions) write(ctx context.Context, fsys hdfsio.FS, name string, in io.Reader, opts hfile.Options) error {
-	target := name
-	info, err := fsys.Stat(ctx, name)
-	replace := err == nil && info.Mode().IsRegular()
-	if replace {
-		target += ".new"
-		if err := fsys.Remove(ctx, target); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fail.With(fail.HDFS, err)
-		}
-	}
-	f, err := fsys.Create(ctx, target, hdfsio.CreateOptions{})
-	if err != nil {
-		return fail.With(fail.HDFS, err)
-	}
-	if err := writeCells(f, in, opts); err != nil {
-		return errors.Join(err, f.Abort())
-	}
-	if err := f.Finish(); err != nil || !replace {
-		return fail.With(fail.HDFS, err)
-	}
-	if err := fsys.Remove(ctx, name); err != nil {
-		return fail.With(fail.HDFS, err)
-	}
-	return fail.With(fail.HDFS, fsys.Rename(ctx, target, name))
 }
 
 func (o *hfileWriteOptions) options() (hfile.Options, error) {
@@ -106,82 +75,11 @@ func (o *hfileWriteOptions) options() (hfile.Options, error) {
 		h.Zstd = hfile.ZstdBlocks
 	}
 	for _, s := range o.settings {
-		if err := define(&h, s); err != nil {
+		if err := hfiletext.Define(&h, s); err != nil {
 			return h, err
 		}
 	}
 	return h, h.Validate()
-}
-
-// otherSettings are the settings that have no flag of their own.
-var otherSettings = []string{"hbase.hstore.bytes.per.checksum", "io.storefile.bloom.error.rate", "hbase.mapreduce.hfileoutputformat.compaction.exclude"}
-
-// define applies a setting, which it identifies by its name in HBase's configuration.
-func define(h *hfile.Options, setting string) error {
-	key, v, ok := strings.Cut(setting, "=")
-	if !ok {
-		return fmt.Errorf("-D %s: want KEY=VALUE", setting)
-	}
-	var err error
-	switch key {
-	case "hfile.index.block.max.size":
-		h.IndexBlockSize, err = strconv.Atoi(v)
-	case "hfile.index.block.min.entries":
-		h.IndexMinEntries, err = strconv.Atoi(v)
-	case "io.storefile.bloom.block.size":
-		h.BloomBlockSize, err = strconv.Atoi(v)
-	case "io.storefile.bloom.error.rate":
-		var rate float64
-		rate, err = strconv.ParseFloat(v, 32)
-		h.BloomErrorRate = float32(rate)
-	case "RowPrefixBloomFilter.prefix_length":
-		h.BloomPrefix, err = strconv.Atoi(v)
-	case "hbase.hstore.checksum.algorithm":
-		h.Checksum, err = hfile.ParseChecksumType(v)
-	case "hbase.hstore.bytes.per.checksum":
-		h.BytesPerChecksum, err = strconv.Atoi(v)
-	case "hbase.writer.unified.encoded.blocksize.ratio":
-		h.EncodedRatio, err = strconv.ParseFloat(v, 64)
-	case "hbase.mapreduce.hfileoutputformat.compaction.exclude":
-		h.ExcludeFromMinorCompaction, err = strconv.ParseBool(v)
-	default:
-		return fmt.Errorf("-D %s: unknown setting of an HFile", key)
-	}
-	if err != nil {
-		return fmt.Errorf("-D %s: %w", setting, err)
-	}
-	return nil
-}
-
-func writeCells(out io.Writer, in io.Reader, o hfile.Options) error {
-	w, err := hfile.NewWriter(out, o)
-	if err != nil {
-		return err
-	}
-	r := bufio.NewReaderSize(in, 1<<20)
-	for n := 1; ; n++ {
-		line, err := r.ReadBytes('\n')
-		if err != nil && err != io.EOF {
-			return err
-		}
-		if len(line) > 0 {
-			c, err := hfile.ParseCellText([]byte(strings.TrimSuffix(string(line), "\n")), o.BulkloadTime)
-			if err == nil {
-				err = w.Append(&c)
-			}
-			if err != nil {
-				return fail.Usage(fmt.Errorf("standard input, line %d: %w", n, err))
-			}
-		}
-		if err == io.EOF {
-			break
-		}
-	}
-	stats, err := w.Finish()
-	if err == nil && stats.Cells == 0 {
-		err = fail.Usage(errors.New("no cells on standard input"))
-	}
-	return err
 }
 
 func newHFileCheckCmd(g *globals, c *clusterFlags) *cobra.Command {
