@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/formats/spool"
 	"bulkload/internal/hbase/table"
 	"bulkload/internal/model/fail"
@@ -44,7 +45,7 @@ takes them from the JSON of bulkload plan, or give --rows and --row-bytes, or --
 		Example: `  bulkload plan --job examples/check.yaml --input check.csv --splits salt:10 --output json > plan.json
   bulkload table advise --job examples/check.yaml --plan plan.json --rows 50000000 --rows-per-day 500000 --servers 5
   bulkload table advise --table orders --key 'md5hex(id) + id' --bytes 100GiB --access throughput --servers 12`,
-		Args: noArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	f := cmd.Flags()

@@ -14,6 +14,7 @@ import (
 	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/fail"
@@ -57,7 +58,7 @@ sorted rows to DIR, which all shares have in common. Merge makes the HFiles from
 them. The same command repeats a share that failed or was killed.`,
 		Example: `  bulkload build --job examples/check.yaml --input check.csv --out hfiles --splits 1,2,3,4,5,6,7,8,9
   bulkload build --plan /shared/check.plan --share 3/7 --out /shared/check.rows`,
-		Args: noArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	o.specFlags.add(cmd.Flags())

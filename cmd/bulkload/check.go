@@ -8,6 +8,7 @@ import (
 
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/preflight"
@@ -41,7 +42,7 @@ needs instead, as one command for an administrator per line.`,
 		Example: `  bulkload check --table test:check
   bulkload check --job examples/check.yaml --input /exports/check/20171012 --output json
   bulkload check --job examples/check.yaml --input hdfs:///exports/check --grants`,
-		Args: noArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	o.specFlags.add(cmd.Flags())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/pipeline/mapreduce"
@@ -37,7 +38,7 @@ starts a new job.`,
 		Example: `  bulkload clean
   bulkload clean --older-than 30d --yes
   bulkload clean --job check-0123456789ab --yes`,
-		Args: noArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	f := cmd.Flags()

@@ -9,6 +9,7 @@ import (
 	"bulkload/internal/cli/jobtext"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/compare"
 	"bulkload/internal/model/choice"
@@ -66,7 +67,7 @@ The same command resumes a comparison that was killed, by ranges of rows.`,
   bulkload compare export check --job examples/check.yaml --input /exports/check.csv
   bulkload compare check check --b-conf /etc/hbase-dr/conf --repair-b
   bulkload compare check check32 --new-key 'salt(check_id, 32) + md5hex(check_id) + id'`,
-		Args: exactArgs("A", "B"),
+		Args: usage.ExactArgs("A", "B"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, g, args) },
 	}
 	f := cmd.Flags()

@@ -11,6 +11,7 @@ import (
 
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
@@ -32,7 +33,7 @@ of flags. Release archives have the scripts in completions/.`,
   bulkload completion bash > /etc/bash_completion.d/bulkload        # all shells of this machine
   bulkload completion zsh > "${fpath[1]}/_bulkload"
   bulkload completion fish > ~/.config/fish/completions/bulkload.fish`,
-		Args:      exactArgs("SHELL"),
+		Args:      usage.ExactArgs("SHELL"),
 		ValidArgs: []cobra.Completion{"bash", "zsh", "fish"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w := cmd.OutOrStdout()

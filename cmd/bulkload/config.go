@@ -10,6 +10,7 @@ import (
 
 	"bulkload/internal/cli/schema"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/hdfsio"
 
@@ -37,7 +38,7 @@ configuration file. Dates in paths are filled in. Passwords and tokens are maske
 Show connects to no cluster and opens no inputs.`,
 		Example: `  bulkload config show --job examples/check.yaml --date 2017-10-12
   bulkload config show --job examples/check.yaml --output json`,
-		Args: noArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if _, err := hdfsio.LoadConf(os.LookupEnv); err != nil {
 				return fail.Usage(err)

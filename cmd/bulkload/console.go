@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
@@ -42,7 +43,7 @@ processes on its own host; for others the page names the host to act on.`,
 		Example: `  bulkload console
   bulkload console --state hbase:bulkload_state --listen :8443 --clients clients.yaml --tls-cert tls.crt --tls-key tls.key
   bulkload console --control --clients clients.yaml --audit audit.jsonl`,
-		Args: noArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	o.limits = consoleLimits()

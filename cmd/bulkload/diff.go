@@ -7,6 +7,7 @@ import (
 	"bulkload/internal/cli/jobtext"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/undo"
 	"bulkload/internal/model/fail"
@@ -36,7 +37,7 @@ several tables it does this for each table.
 --limit names rows, but only with --show-data: row keys are data.`,
 		Example: `  bulkload diff --job check-0123456789ab-cdef01234567
   bulkload diff --job check-0123456789ab-cdef01234567 --show-data --limit 20`,
-		Args: noArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	f := cmd.Flags()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/estimate"
@@ -85,8 +86,8 @@ func newTaskCmd(g *globals) *cobra.Command {
 		return mapreduce.Process{Env: os.LookupEnv, Dir: ".", In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Log: g.Logger()}
 	}
 	cmd.AddCommand(
-		&cobra.Command{Use: "map", Short: "Read a share of the input", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return process().Map(cmd.Context()) }},
-		&cobra.Command{Use: "reduce", Short: "Write the HFiles of some regions", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return process().Reduce(cmd.Context()) }},
+		&cobra.Command{Use: "map", Short: "Read a share of the input", Args: usage.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return process().Map(cmd.Context()) }},
+		&cobra.Command{Use: "reduce", Short: "Write the HFiles of some regions", Args: usage.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return process().Reduce(cmd.Context()) }},
 	)
 	return cmd
 }

@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/cli/jobtext"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/jobs/export"
 	"bulkload/internal/model/fail"
@@ -70,7 +71,7 @@ that are already written. SIGUSR1 pauses it between two regions, SIGUSR2 resumes
   bulkload export ns:orders --to orders --format jsonl
   bulkload export ns:orders --to orders --format csv --columns f:id,f:total
   bulkload export ns:orders --to may --format parquet --job orders.yaml --from-key 20260501 --to-key 20260601`,
-		Args: exactArgs("TABLE|snapshot:NAME"),
+		Args: usage.ExactArgs("TABLE|snapshot:NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, g, args[0]) },
 	}
 	f := cmd.Flags()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bulkload/internal/cli/hfiletext"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/filecheck"
@@ -50,7 +51,7 @@ func newHFileMetaCmd(g *globals, c *clusterFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "meta FILE",
 		Short: "Print what an HFile says of itself",
-		Args:  exactArgs("FILE"),
+		Args:  usage.ExactArgs("FILE"),
 		RunE: withHFile(g, c, func(cmd *cobra.Command, name string, r *hfile.Reader) error {
 			v, err := filecheck.DescribeHFile(name, r)
 			if err != nil {
@@ -65,7 +66,7 @@ func newHFileCellsCmd(g *globals, c *clusterFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "cells FILE",
 		Short: "Print every cell: row, family, qualifier in base64, timestamp, type, value in base64, tags if any",
-		Args:  exactArgs("FILE"),
+		Args:  usage.ExactArgs("FILE"),
 		RunE: withHFile(g, c, func(cmd *cobra.Command, _ string, r *hfile.Reader) error {
 			return hfiletext.PrintCells(cmd.OutOrStdout(), r)
 		}),
@@ -76,7 +77,7 @@ func newHFileBlocksCmd(g *globals, c *clusterFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "blocks FILE",
 		Short: "Print every block, the trailer, the file info and the root index",
-		Args:  exactArgs("FILE"),
+		Args:  usage.ExactArgs("FILE"),
 		RunE:  withHFile(g, c, func(cmd *cobra.Command, _ string, r *hfile.Reader) error { return r.Dump(cmd.OutOrStdout()) }),
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"bulkload/internal/cli/hfiletext"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/filecheck"
@@ -33,7 +34,7 @@ func newHFileWriteCmd(g *globals, c *clusterFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "write OUT",
 		Short: "Write an HFile from lines of cells on standard input, in the form that cells prints",
-		Args:  exactArgs("OUT"),
+		Args:  usage.ExactArgs("OUT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts, err := o.options()
 			if err != nil {

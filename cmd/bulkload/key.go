@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/cells"
@@ -45,7 +46,7 @@ docs/keys.md describes the language.`,
 		Example: `  echo A208848994,59C1A1 | bulkload key --spec 'salt(check_id) + md5hex(check_id) + id' --columns check_id,id --salt-buckets 10
   bulkload key --recipe twits --columns user,ts --explain < twits.csv
   bulkload key --job examples/check.yaml --splits 1,2,3,4,5,6,7,8,9 --unique id --explain < check.csv`,
-		Args: noArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.recipes {
 				return g.Print(cmd.OutOrStdout(), keygen.Recipes(), printRecipes)

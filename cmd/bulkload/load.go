@@ -7,6 +7,7 @@ import (
 	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
@@ -41,7 +42,7 @@ other files.`,
 		Example: `  bulkload load --table test:check hfiles
   bulkload load --table test:check hdfs:///tmp/check-hfiles
   bulkload load --table test:check --replace --max-deletes 2% hdfs:///tmp/check-hfiles`,
-		Args: exactArgs("DIR"),
+		Args: usage.ExactArgs("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if table == "" {
 				return fail.Usage(errors.New("no table: name it with --table"))

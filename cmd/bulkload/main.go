@@ -11,13 +11,13 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
+	"bulkload/internal/cli/usage"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -133,8 +133,5 @@ func execute(ctx context.Context, g *globals, args []string) (cmd *cobra.Command
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	cmd, err = root.ExecuteContextC(ctx)
-	if err != nil && strings.HasPrefix(err.Error(), unknownCommand) {
-		err = nearestCommand(root, err)
-	}
-	return cmd, settings.WithOrigins(cmd, err)
+	return cmd, settings.WithOrigins(cmd, usage.Explain(root, err))
 }

@@ -7,6 +7,7 @@ import (
 	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/share"
@@ -43,7 +44,7 @@ With --share K/M it writes a part of the regions; the last merge to finish write
 manifest. The same command repeats a merge that failed or was killed.`,
 		Example: `  bulkload merge --plan /shared/check.plan --shares /shared/check.rows --out hdfs:///tmp/check-hfiles
   bulkload merge --plan /shared/check.plan --shares /shared/check.rows --out hdfs:///tmp/check-hfiles --share 1/2`,
-		Args: noArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	f := cmd.Flags()

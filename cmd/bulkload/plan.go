@@ -14,6 +14,7 @@ import (
 	"bulkload/internal/cli/planview"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/formats/spool"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/job"
@@ -81,7 +82,7 @@ regions, the timestamp and the input files as they are now.`,
   bulkload plan --key 'check_id + id' --input check.csv --suggest 20 > splits.txt
   bulkload plan --key 'check_id + id' --input check.csv --splits @splits.txt --exact
   bulkload plan --job examples/check.yaml --input /exports/check --splits @splits.txt --out /shared/check.plan`,
-		Args: noArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	o.specFlags.add(cmd.Flags())

@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/cli/planview"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/rekey"
 	"bulkload/internal/model/fail"
@@ -74,7 +75,7 @@ yarn, one MapReduce job builds them.`,
   bulkload rekey --from check --to check32 --key 'salt(check_id, 32) + md5hex(check_id) + id' --since 1700000000000
   bulkload rekey --from check --to check2 --old-key 'salt(check_id, 10) + md5hex(check_id) + id' --key 'md5hex(id) + check_id'
   bulkload rekey --from check --to check32 --key 'reverse(check_id) + id' --plan --suggest 20 > splits.txt`,
-		Args: noArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	f := cmd.Flags()

@@ -9,6 +9,7 @@ import (
 	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/result"
@@ -69,7 +70,7 @@ and hours below.`,
   bulkload run --job examples/check.yaml --table test:check --input hdfs:///user/tina/check/20171012 --verify full
   bulkload run --job examples/check.yaml --input /exports/check/20171012 --replace --into check_20171012
   bulkload run --replace --into check_20171012 --drop-old check`,
-		Args: noArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	o.specFlags.add(cmd.Flags())

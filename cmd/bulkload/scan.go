@@ -2,6 +2,7 @@ package main
 
 import (
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/model/fail"
 
 	"github.com/spf13/cobra"
@@ -38,7 +39,7 @@ or moved. With --output json the token is in the last object.` + "\n\n" + format
 		Example: `  bulkload scan --job orders.yaml --from 20150524 --to 20150525 --limit 50
   bulkload scan --table orders --key 'salt(ts, 10) + ts + id' --prefix 20150524 --format csv --columns ts,id
   bulkload scan --table orders --start-row '320150524\x00' --limit 10 --format table`,
-		Args: noArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	f := cmd.Flags()

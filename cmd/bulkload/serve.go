@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
@@ -44,7 +45,7 @@ or else --insecure. --audit writes a line for each request: who read how much of
   curl 'http://127.0.0.1:8091/v1/check/rows?check_id=A208848994'
   bulkload serve --jobs jobs --compat --deadline 5s --max-in-flight 64
   bulkload serve --jobs jobs --listen :8443 --clients clients.yaml --tls-cert tls.crt --tls-key tls.key --audit audit.jsonl`,
-		Args: noArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	o.limits = serve.Limits{}.WithDefaults()

@@ -9,6 +9,7 @@ import (
 	"bulkload/internal/base/retry"
 	"bulkload/internal/cli/jobtext"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/model/fail"
 
@@ -37,7 +38,7 @@ it. The exit status is 0 if the job was found, whatever its state, which is in t
 		Example: `  bulkload status
   bulkload status --job check-0123456789ab --output json
   bulkload status --job scheduled__2017-10-12 --watch`,
-		Args: noArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	f := cmd.Flags()

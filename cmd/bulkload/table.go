@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
@@ -30,7 +31,7 @@ or @FILE with one per line. hex, decimal, uniform, md5 and salt make N regions, 
 and javasalt a region for each value that the byte of N salts can have.`,
 		Example: `  bulkload table splits hex:16
   bulkload table splits salt:50 > splits.txt`,
-		Args: exactArgs("PLAN"),
+		Args: usage.ExactArgs("PLAN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			points, err := readSplits(cmd.Context(), args[0])
 			if err != nil {
@@ -60,7 +61,7 @@ func newTableRegionsCmd(g *globals, c *clusterFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "regions TABLE",
 		Short: "Print a table's regions with their bounds and servers",
-		Args:  exactArgs("TABLE"),
+		Args:  usage.ExactArgs("TABLE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := loader.ParseTableName(args[0])
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/hbase/table"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
@@ -47,7 +48,7 @@ the families, attributes and split points of another table.`,
   bulkload table create users --splits hex:32 --family f --family 'log:compression=GZ,ttl=604800'
   bulkload table create test:check --like check
   bulkload table create events --splits @splits.txt --print`,
-		Args: exactArgs("TABLE"),
+		Args: usage.ExactArgs("TABLE"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, g, c, args[0]) },
 	}
 	f := cmd.Flags()

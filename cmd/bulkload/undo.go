@@ -8,6 +8,7 @@ import (
 	"bulkload/internal/cli/jobtext"
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/usage"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/undo"
 	"bulkload/internal/model/fail"
@@ -49,7 +50,7 @@ table: run refuses it.`,
 		Example: `  bulkload undo --job check-0123456789ab-cdef01234567 --dry-run
   bulkload undo --job check-0123456789ab-cdef01234567
   bulkload undo --job check-0123456789ab-cdef01234567 --by snapshot --into check_before`,
-		Args: noArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	f := cmd.Flags()

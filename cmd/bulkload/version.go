@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"bulkload/internal/cli/usage"
+
 	"github.com/spf13/cobra"
 )
 
@@ -81,7 +83,7 @@ sources were modified since, the commit's time, the Go compiler and the platform
 flag --version prints only the first line of it.`,
 		Example: `  bulkload version
   bulkload version --output json`,
-		Args: noArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b := thisBuild()
 			return g.Print(cmd.OutOrStdout(), b, b.print)

@@ -1,4 +1,4 @@
-package main
+package usage
 
 import (
 	"bytes"
@@ -57,7 +57,7 @@ func shortHelp(out io.Writer, cmd *cobra.Command) {
 		return
 	}
 	var b bytes.Buffer
-	usage(&b, cmd)
+	printUsage(&b, cmd)
 	if flags := settings.Most(cmd.NonInheritedFlags()); flags.HasFlags() {
 		title := "Flags:"
 		if len(settings.Grouped(cmd.NonInheritedFlags())) > 1 {
@@ -75,7 +75,7 @@ func shortHelp(out io.Writer, cmd *cobra.Command) {
 
 func fullHelp(out io.Writer, cmd *cobra.Command) {
 	fmt.Fprintln(out, description(cmd))
-	usage(out, cmd)
+	printUsage(out, cmd)
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintln(out, "\nCommands:")
 		for _, c := range cmd.Commands() {
@@ -100,7 +100,7 @@ func description(cmd *cobra.Command) string {
 	return strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short))
 }
 
-func usage(out io.Writer, cmd *cobra.Command) {
+func printUsage(out io.Writer, cmd *cobra.Command) {
 	line := cmd.UseLine()
 	if cmd.HasAvailableSubCommands() {
 		line = cmd.CommandPath() + " COMMAND"
