@@ -22,6 +22,9 @@ func PrintComparison(w io.Writer, r *result.Comparison) {
 			at = " of " + s.Time.Format(time.RFC3339)
 		}
 		fmt.Fprintf(w, "%c: %s (%s%s): %s, %s\n", 'A'+i, s.Name, s.As, at, setting.Count(s.Rows, "row"), setting.Count(s.Cells, "cell"))
+		if s.Rejected > 0 {
+			fmt.Fprintf(w, "%c: %s rejected, whose rows are not compared (%s)\n", 'A'+i, setting.Count(s.Rejected, "record"), s.RejectFile)
+		}
 	}
 	for _, x := range r.Repairs {
 		fmt.Fprintf(w, "repaired B: %s and %s in %s; before: %s\n", setting.Count(x.Cells, "cell"), setting.Count(x.Markers, "delete marker"), setting.Count(x.Files, "HFile"), x.Found)

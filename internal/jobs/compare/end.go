@@ -69,6 +69,9 @@ func (j *run) repair(ctx context.Context, own *loader.Cluster, done []round) (er
 	if !j.req.Repair || j.result.Equal {
 		return nil
 	}
+	if err := j.emptied(); err != nil {
+		return err
+	}
 	if j.stuck(done) {
 		why := setting.Textf("delete markers uncovered older versions, or others write: repeat")
 		if !j.changed(done) {
@@ -82,6 +85,14 @@ func (j *run) repair(ctx context.Context, own *loader.Cluster, done []round) (er
 		j.fixed = &round{Repair: *fixed, shown: j.shown, read: j.a.at, over: j.loaded > 0}
 	}
 	return err
+}
+
+// emptied refuses a repair that would delete all rows of B, unless only a part of the cells is compared.
+func (j *run) emptied() error {
+	if j.result.A.Rows > 0 || len(j.req.Choice.Ranges) > 0 || j.req.Choice.OfCells() {
+		return nil
+	}
+	return j.wouldEmpty()
 }
 
 // loadedBefore returns the timestamp up to which the last of the repairs done had loaded A's cells; 0: none was done, or it is unknown. Later ones may be

@@ -11,6 +11,7 @@ import (
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/test/jobtest"
@@ -108,6 +109,69 @@ func TestCompareExportByTime(t *testing.T) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
+		}
+	}
+}
+
+// TestCompareRejects checks that the bad records of an export, whose rows are not compared, are named in the result with a file that stays.
+func TestCompareRejects(t *testing.T) {
+	t.Parallel()
+	m, o := newMade(t), resumable(t)
+	whole := m.export("whole.csv", "id,v\n1,a\n3,c\n")
+	bad := m.export("bad.csv", "id,v\n1,a\n2\n3,c\n").Spec()
+	bad.BadRecords = "10"
+	js := jobtest.Resolve(t, bad)
+	files, export := m.hfiles("b", hfile.CompressionNone, whole), Side{Export: &js, Env: m.env}
+	for i, req := range []Request{{A: export, B: files, Versions: 1}, {A: files, B: export, Versions: 1}} {
+		r, err := Run(t.Context(), req, o)
+		testcheck.Must(t, err)
+		side, other := r.A, r.B
+		if i == 1 {
+			side, other = r.B, r.A
+		}
+		text, err := os.ReadFile(side.RejectFile)
+		if !r.Equal || side.Rejected != 1 || other.Rejected != 0 || other.RejectFile != "" || err != nil || !strings.Contains(string(text), `"raw":"2"`) {
+			t.Errorf("%+v, %s, %v", r, text, err)
+		}
+	}
+}
+
+// TestRepairByPart checks that no table is repaired by a side that is not its whole content: an export with bad records, unless the job file allows it, or a
+// side without rows. The rows that it lacks would be deleted.
+func TestRepairByPart(t *testing.T) {
+	t.Parallel()
+	m := newMade(t)
+	table := Side{Table: loader.TableName{Namespace: "default", Qualifier: "t"}, Env: m.env}
+	for name, c := range map[string]struct {
+		text    string
+		allowed bool
+		err     string
+	}{
+		"whole":       {"id,v\n1,a\n", false, ""},
+		"a bad one":   {"id,v\n1,a\n2\n", false, "table t is not repaired: 1 record rejected, whose rows it would lose ("},
+		"allowed":     {"id,v\n1,a\n2\n", true, ""},
+		"no rows":     {"id,v\n", true, "table t is not repaired: A has no rows"},
+		"all are bad": {"id,v\n2\n", true, "table t is not repaired: A has no rows"},
+	} {
+		s := m.export(name+".csv", c.text).Spec()
+		s.BadRecords, s.AllowEmpty, s.ReplaceRejected = "10", true, c.allowed
+		js := jobtest.Resolve(t, s)
+		o := resumable(t)
+		for _, repair := range []bool{true, false} {
+			st, err := checkpoint.Open(t.Context(), nil, checkpoint.IdentifyParts(table.Table, name, fmt.Sprint(repair)).On("c"), o.State, o.Events)
+			testcheck.Must(t, err)
+			j := &run{req: Request{A: Side{Export: &js, Env: m.env}, B: table, Versions: 1, Repair: repair}, options: o, job: st}
+			_, err = j.export(t.Context(), j.req.A, nil)
+			if want := c.err; !repair && err != nil || repair && (want == "") != (err == nil) || repair && err != nil && (!strings.HasPrefix(err.Error(), want) || fail.KindOf(err) != fail.Check) {
+				t.Errorf("%s, repair %t: %v", name, repair, err)
+			}
+			testcheck.Must(t, st.Close())
+		}
+	}
+	for _, since := range []int64{0, 5} {
+		j := &run{req: Request{A: table, B: table, Versions: 1, Repair: true, Choice: choice.Choice{Since: since}}, result: &result.Comparison{Found: result.Differences{OnlyB: 3}}}
+		if refused := j.emptied() != nil; refused != (since == 0) {
+			t.Errorf("of the cells since %d: refused %t", since, refused)
 		}
 	}
 }

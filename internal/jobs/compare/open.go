@@ -25,6 +25,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 )
 
@@ -180,18 +181,41 @@ func (j *run) export(ctx context.Context, s Side, other *opened) (*opened, error
 		}
 	}()
 	work := j.options.WorkOptions
-	work.RejectFile = cmp.Or(work.RejectFile, filepath.Join(dir, job.RejectsName))
+	if err := job.KeepRejects(&work, j.job.Dir); err != nil {
+		return nil, err
+	}
 	out := filepath.Join(dir, "export")
 	all, err := build.Directories(ctx, s.Env, *s.Export, []build.Shape{{Families: []spec.Family{family}, Splits: other.starts()}}, out, work)
 	if err != nil {
 		return nil, err
 	}
 	m := all[0]
+	if err := j.refuseExport(s, m); err != nil {
+		return nil, err
+	}
 	o, err := looseOf(s, hdfsio.Local{}, out, m.Files, "export")
 	if o != nil {
-		o.sum, o.at = builtSum(m, s.Export.Timestamp), time.Now()
+		o.sum, o.at, o.rejected, o.rejectFile = builtSum(m, s.Export.Timestamp), time.Now(), m.Rejected, m.RejectFile
 	}
 	return o, err
+}
+
+// refuseExport refuses a repair by an export that cannot be B's whole content: B would lose the rows that it lacks.
+func (j *run) refuseExport(s Side, m *manifest.Manifest) error {
+	switch {
+	case !j.req.Repair:
+	case m.Digest.Rows == 0:
+		return j.wouldEmpty()
+	case m.Rejected > 0 && !s.Export.ReplaceRejected:
+		return fail.With(fail.Check, setting.Errorf("table %s is not repaired: %s rejected, whose rows it would lose (%s): correct the export, or say replace_rejected: true in the job file",
+			j.req.B.Table, setting.Count(m.Rejected, "record"), m.RejectFile))
+	}
+	return nil
+}
+
+// wouldEmpty returns the error about a repair by a side without rows.
+func (j *run) wouldEmpty() error {
+	return fail.With(fail.Check, setting.Errorf("table %s is not repaired: A has no rows, so all of its rows would be deleted (truncate_preserve in HBase's shell empties a table)", j.req.B.Table))
 }
 
 // builtSum returns a checksum of the cells of an export. The digest of its rows covers neither the names of the cells nor the timestamp that the job

@@ -19,12 +19,15 @@ type opened struct {
 	at   time.Time
 	sum  string // checksum of a side of HFiles: of what they were built from, or of the files in the directory
 
+	rejected   int64  // bad records of an export that were set aside: their rows are not compared
+	rejectFile string // has them; empty: there are none
+
 	close func(context.Context) error // nil: nothing to close
 }
 
 // result returns the description of the side before it is read.
 func (o *opened) result() result.ComparedSide {
-	return result.ComparedSide{Name: o.name(), As: o.as, Time: o.at.UTC(), Conf: o.Conf}
+	return result.ComparedSide{Name: o.name(), As: o.as, Time: o.at.UTC(), Conf: o.Conf, Rejected: o.rejected, RejectFile: o.rejectFile}
 }
 
 // families returns the families of the side.

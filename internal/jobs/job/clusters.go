@@ -91,7 +91,7 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 	j := &clustersRun{destinations: all, idOf: (*cluster.Env).ClusterID, run: run{env: env, spec: s, options: o, job: st, started: start, local: filepath.Join(st.Dir, builtDir),
 		result: &result.Result{Schema: 1, Table: table.String(), Job: st.Dir, JobFile: o.JobFile}}}
 	defer func() { j.result.Elapsed = cmp.Or(j.result.Elapsed, time.Since(start)) }()
-	if err := j.options.keepRejects(st.Dir); err != nil {
+	if err := KeepRejects(&j.options.WorkOptions, st.Dir); err != nil {
 		return j.result, err
 	}
 	if o.State.Restart {

@@ -30,9 +30,9 @@ func checkDuplicatesFile(o RunOptions, s spec.Job) error {
 	return build.CheckDuplicatesFile(s)
 }
 
-// keepRejects puts the bad records of a job without a configured file into its state directory. It removes an unfinished file of a killed attempt,
+// KeepRejects puts the bad records of a job without a configured file into its state directory. It removes an unfinished file of a killed attempt,
 // since the job's lock is held.
-func (o *RunOptions) keepRejects(dir string) error {
+func KeepRejects(o *build.WorkOptions, dir string) error {
 	if o.RejectFile != "" || dir == "" {
 		return nil
 	}

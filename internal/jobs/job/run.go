@@ -101,7 +101,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 	if err := undone(st.Dir, &st.History, o.State.Restart, o.afterUndo()); err != nil {
 		return known, err
 	}
-	if err := o.keepRejects(st.Dir); err != nil {
+	if err := KeepRejects(&o.WorkOptions, st.Dir); err != nil {
 		return known, err
 	}
 	if !st.Finished || o.State.Restart { // a finished job needs no time window

@@ -36,6 +36,9 @@ type ComparedSide struct {
 	// Digest has sixteen hexadecimal digits and covers all cells that were compared; empty: not requested.
 	Digest string `json:"digest,omitempty"`
 	Conf   string `json:"conf,omitempty"` // configuration directory of its cluster, if it is not the command's
+	// Rejected is the number of bad records of an export that were set aside: their rows are not compared. RejectFile has them.
+	Rejected   int64  `json:"rejected,omitempty"`
+	RejectFile string `json:"reject_file,omitempty"`
 }
 
 // Differences counts the rows and cells that differ, each once.
