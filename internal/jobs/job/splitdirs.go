@@ -18,6 +18,7 @@ import (
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/source"
 )
 
@@ -69,8 +70,10 @@ func RunParts(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (
 	p := newParts(env, s, o, dirs)
 	switch err = unreached; {
 	case unreached == nil:
-		p.cluster, p.result.Job = cluster, state
-		err = p.run(ctx)
+		p.conn, p.cluster, p.result.Job = c, cluster, state
+		if err = p.restart(ctx, p.look); err == nil {
+			err = p.run(ctx)
+		}
 	case len(dirs) > 0:
 		p.failed(ctx, 0, nil, unreached, time.Since(start))
 		err = p.errorOf(0, unreached)
@@ -88,6 +91,7 @@ type parts struct {
 	dirs    []source.Directory
 	labels  []string // in the names of the parts' files of records
 	cluster string   // cluster id
+	conn    *loader.Cluster
 	result  *result.Result
 	results []*result.Result    // of the parts, nil if unknown
 	begun   []bool              // parts that an earlier run has begun
@@ -226,7 +230,7 @@ func (p *parts) chooseSnapshot(known []*result.Result) {
 func (p *parts) doneBefore() (known []*result.Result, newest int, err error) {
 	known, newest = make([]*result.Result, len(p.dirs)), -1
 	p.begun = make([]bool, len(p.dirs))
-	if p.options.State.Dir == "" || p.options.State.Restart {
+	if p.options.State.Dir == "" {
 		return known, newest, nil
 	}
 	var last time.Time
