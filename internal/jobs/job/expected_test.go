@@ -3,6 +3,7 @@ package job
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
@@ -52,6 +53,28 @@ func TestResumeWithExpectations(t *testing.T) {
 				t.Errorf("%+v of %d records", f, m.Records)
 			}
 		})
+	}
+}
+
+// TestRejectsOfAFailedAttempt checks that an attempt that reads the input again, for values to count, and fails, leaves the complete file of bad records of
+// the attempt before, which the job may still use.
+func TestRejectsOfAFailedAttempt(t *testing.T) {
+	s := spillingSpec(t)
+	text, err := os.ReadFile(s.Inputs[0])
+	testcheck.Must(t, err)
+	bad := filepath.Join(t.TempDir(), filepath.Base(s.Inputs[0]))
+	testcheck.Must(t, os.WriteFile(bad, append(text, strings.Repeat("bad\x10", 7)...), 0o600))
+	s.Inputs, s.BadRecords = []string{bad}, "10"
+	b := newResumedBuild(t, s)
+	b.stopped(2)
+	whole, err := os.ReadFile(filepath.Join(b.state, "rejects.jsonl"))
+	testcheck.Must(t, err)
+	b.spec.Expectations, b.spec.BadRecords = []expectation.Asked{{Column: "id", Nulls: "0"}}, "1"
+	_, st, err := b.attempt(0)
+	testcheck.Must(t, st.Close())
+	left, readErr := os.ReadFile(filepath.Join(b.state, "rejects.jsonl"))
+	if fail.KindOf(err) != fail.BadRows || readErr != nil || string(left) != string(whole) || strings.Count(string(left), "\n") != 8 {
+		t.Errorf("%v, %v: %s, want %s", err, readErr, left, whole)
 	}
 }
 

@@ -116,6 +116,12 @@ func fileKept(records int64, file string, f *source.RejectFile) bool {
 	return err == nil && file == f.Path()
 }
 
+// hasRejects reports whether an attempt that has read the whole input has written the file of bad records: one that reads the input again, and fails, must
+// not replace it by a part.
+func (r *Resume) hasRejects(f *source.RejectFile) bool {
+	return r != nil && r.Sorted != nil && r.Sorted.Rejected > 0 && fileKept(r.Sorted.Rejected, r.Sorted.RejectFile, f)
+}
+
 // filesKept reports whether the records files of pass 1 are at the paths that this attempt uses.
 func (r *Resume) filesKept(o Options) bool {
 	s := r.Sorted

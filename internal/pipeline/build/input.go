@@ -219,6 +219,9 @@ func (k *Input) BuildTables(ctx context.Context, tables []Table, w WorkOptions, 
 			return nil, errors.Join(refused, k.Budget.File.Abort())
 		}
 	}
+	if err != nil && resume.hasRejects(k.Budget.File) {
+		err = errors.Join(err, k.Budget.File.Abort())
+	}
 	n, rejectErr := k.Budget.File.Finish()
 	if n > 0 {
 		err = fail.WithRejects(err, w.RejectFile)

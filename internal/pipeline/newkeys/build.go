@@ -82,7 +82,7 @@ func (r *reader) Read(ctx context.Context, sorter *extsort.Sorter, skip func(reg
 	}
 	err = r.run(ctx)
 	t.Records, t.Rejected = r.rows, r.bad.Load()
-	used, fileErr := r.reject.finish()
+	used, fileErr := r.reject.finish(err != nil)
 	if err := errors.Join(err, fileErr); err != nil {
 		return t, err
 	}

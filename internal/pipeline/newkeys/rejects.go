@@ -5,29 +5,31 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 
+	"bulkload/internal/base/durable"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/keygen/rowkey"
 )
 
 // rejectFile collects the old keys of rows without a new one, one per line in
 // HBase's notation, followed by a tab and the reason. It is created with the
-// first row. It is safe for concurrent use.
+// first row, under another name in its directory. It is safe for concurrent use.
 type rejectFile struct {
 	path string
 
-	mu   sync.Mutex
-	file *os.File
-	out  *bufio.Writer
+	mu     sync.Mutex
+	target string // the path without symbolic links; empty: it is no regular file
+	file   *os.File
+	out    *bufio.Writer
 }
 
 func (f *rejectFile) write(key []byte, why error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.file == nil {
-		var err error
-		if f.file, err = os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+		if err := f.create(); err != nil {
 			return fail.With(fail.HDFS, fmt.Errorf("file of the rows that get no new key: %w", err))
 		}
 		f.out = bufio.NewWriter(f.file)
@@ -36,14 +38,43 @@ func (f *rejectFile) write(key []byte, why error) error {
 	return fail.With(fail.HDFS, err)
 }
 
-// finish makes the file durable; used reports whether there is one. A second call does nothing.
-func (f *rejectFile) finish() (used bool, err error) {
+// create creates the file under a temporary name, unless its path is no regular file, such as a pipe.
+func (f *rejectFile) create() (err error) {
+	if info, statErr := os.Stat(f.path); statErr == nil && !info.Mode().IsRegular() {
+		f.file, err = os.OpenFile(f.path, os.O_WRONLY, 0)
+		return err
+	}
+	if f.target, err = durable.Target(f.path); err != nil {
+		return err
+	}
+	f.file, err = os.CreateTemp(filepath.Dir(f.target), "."+filepath.Base(f.target)+".*") // mode 0600
+	return err
+}
+
+// finish makes the file durable, and gives it its name; used reports whether there is one. After a failure of the reading, it keeps the file of an earlier
+// attempt, which may be complete. A second call does nothing.
+func (f *rejectFile) finish(failed bool) (used bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.file == nil {
 		return false, nil
 	}
-	err = errors.Join(f.out.Flush(), f.file.Sync(), f.file.Close())
+	temp := f.file.Name()
+	err = f.out.Flush()
+	if f.target != "" {
+		err = errors.Join(err, f.file.Sync())
+	}
+	err = errors.Join(err, f.file.Close())
 	f.file = nil
+	_, earlier := os.Stat(f.target)
+	switch {
+	case f.target == "":
+	case err != nil || failed && earlier == nil:
+		err = errors.Join(err, os.Remove(temp))
+	default:
+		if err = os.Rename(temp, f.target); err == nil {
+			err = durable.SyncDir(filepath.Dir(f.target))
+		}
+	}
 	return true, fail.With(fail.HDFS, err)
 }

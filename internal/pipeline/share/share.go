@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -132,6 +133,9 @@ func Build(ctx context.Context, files build.Files, p *Plan, of Fraction, dir str
 		}
 	}()
 	read, err := p.Read(ctx, plans, in, part, sink, chunk.Options{Run: uint32(of.K - 1), Size: s.ChunkSize}, w.RejectFile, o)
+	if err != nil && in.Budget.File != nil && d.hasRejects(ctx, p, of, in.Budget.File.Path()) {
+		err = errors.Join(err, in.Budget.File.Abort())
+	}
 	if err = FinishRejects(in, err); err != nil {
 		return nil, err
 	}
@@ -143,6 +147,18 @@ func Build(ctx context.Context, files build.Files, p *Plan, of Fraction, dir str
 		return nil, err
 	}
 	return s, d.supersede(ctx, before.of(of.K), w.Events)
+}
+
+// hasRejects reports whether the file of bad records is that of a complete attempt of the share, which an attempt that fails must not replace by a part.
+// If the attempts cannot be listed, it may be.
+func (d directory) hasRejects(ctx context.Context, p *Plan, of Fraction, name string) bool {
+	if _, err := os.Stat(name); err != nil {
+		return false
+	}
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	all, err := d.list(ctx, p)
+	return err != nil || len(all.of(of.K)) > 0
 }
 
 // FinishRejects completes the file of bad records of a part, also of a failed one, and adds its name to an error about too many bad records.
