@@ -124,10 +124,17 @@ func (r *readingRecord) differences(now *readingRecord) (all []string) {
 
 // Allows reports whether the current limit allows the bad records that the job has
 // set aside, if the job has finished sorting. If so, the changed limit does not
-// change the rows: it decides whether a job fails, not which records are bad.
+// change the rows: it decides whether a job fails, not which records are bad. A
+// job on YARN is judged by the limit that it was submitted with.
 func (h *History) Allows(now *readingRecord) bool {
 	b, err := source.NewBudget(now.BadRecords)
-	return err == nil && (h.Sorted == nil || b.Allows(h.Sorted.Rejected, h.Sorted.Records))
+	switch {
+	case err != nil || h.Submission != nil:
+		return false
+	case h.Built != nil:
+		return b.Allows(h.Built.Rejected, h.Built.Records)
+	}
+	return h.Sorted == nil || b.Allows(h.Sorted.Rejected, h.Sorted.Records)
 }
 
 // FormatOf returns the detected format of a file, such as csv or csv.gz.
