@@ -118,6 +118,16 @@ func (q *resolved) checkCells(k *checkpoint.RekeyRecord) error {
 	return nil
 }
 
+// checkRows refuses another policy for rows of the same key, or another limit of rows without one, than the files of the job were built with, if the
+// journal has them.
+func (q *resolved) checkRows(k *checkpoint.RekeyRecord) error {
+	if k == nil || k.Duplicates == "" || k.Duplicates == q.Duplicates && k.BadRecords == q.BadRecords {
+		return nil
+	}
+	return fail.Errorf(fail.Check, "the files were built with %s %s and %s %q; requested now: %s and %q (%s discards the checkpoint and starts over)",
+		setting.Duplicates, k.Duplicates, setting.BadRecords, k.BadRecords, q.Duplicates, q.BadRecords, setting.Restart)
+}
+
 // identity returns the identity of the job.
 func (q *resolved) identity(word string) checkpoint.Identity {
 	key := q.Key

@@ -85,6 +85,9 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 		}
 	}
 	if st.Finished {
+		if err := req.checkRows(st.Rekey); err != nil {
+			return j.result, err
+		}
 		return j.earlierResult(ctx), nil
 	}
 	if err := j.engine(); err != nil {
@@ -141,8 +144,7 @@ func (j *run) record(context.Context) error {
 		return nil
 	}
 	if j.job.Built != nil || j.divided() {
-		return fail.Errorf(fail.Check, "the files were built with %s %s and %s %q; requested now: %s and %q (%s discards the checkpoint and starts over)",
-			setting.Duplicates, k.Duplicates, setting.BadRecords, k.BadRecords, q.Duplicates, q.BadRecords, setting.Restart)
+		return q.checkRows(k)
 	}
 	if err := j.job.ForgetBuild(); err != nil {
 		return err

@@ -141,6 +141,29 @@ func TestOtherChoice(t *testing.T) {
 	}
 }
 
+// TestOtherRows checks that a job, also a finished one, is not taken for one with other rows: with another policy for duplicates, or another limit of bad rows.
+func TestOtherRows(t *testing.T) {
+	a, b := loader.TableName{Namespace: "default", Qualifier: "a"}, loader.TableName{Namespace: "default", Qualifier: "b"}
+	for _, x := range []struct {
+		duplicates, bad string
+		k               *checkpoint.RekeyRecord
+		refused         bool
+	}{
+		{"", "", &checkpoint.RekeyRecord{Duplicates: "fail"}, false},
+		{"last", "5", &checkpoint.RekeyRecord{Duplicates: "last", BadRecords: "5"}, false},
+		{"last", "", &checkpoint.RekeyRecord{Duplicates: "first"}, true},
+		{"first", "", &checkpoint.RekeyRecord{Duplicates: "first", BadRecords: "5"}, true},
+		{"first", "", &checkpoint.RekeyRecord{}, false}, // of an earlier version
+		{"first", "", nil, false},
+	} {
+		q, err := Request{From: a, To: b, Key: "id", Duplicates: x.duplicates, BadRecords: x.bad}.resolve()
+		testcheck.Must(t, err)
+		if err := q.checkRows(x.k); (err != nil) != x.refused || err != nil && fail.KindOf(err) != fail.Check {
+			t.Errorf("%+v: %v", x, err)
+		}
+	}
+}
+
 // TestOldKeySpecs checks that specs that cannot parse keys are refused before
 // anything is read.
 func TestOldKeySpecs(t *testing.T) {
