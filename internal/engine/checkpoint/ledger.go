@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"bulkload/internal/engine/journal"
@@ -26,8 +27,9 @@ type Undone struct {
 // The ledger has the timestamps that jobs of a state directory have undone. It
 // outlives the jobs.
 const (
-	ledgerDir   = "undone"
-	ledgerEvent = "undone"
+	ledgerDir      = "undone"
+	ledgerEvent    = "undone"
+	withdrawnEvent = "withdrawn"
 )
 
 // ledgerWait is how long to wait for another process that holds the ledger, which
@@ -54,11 +56,21 @@ func ReadUndone(ctx context.Context, c *loader.Cluster, state string, e progress
 	if err != nil {
 		return nil, err
 	}
-	all := make([]Undone, len(records))
-	for i, r := range records {
-		if all[i], err = Decode[Undone](r); err != nil {
+	return inForce(records)
+}
+
+// inForce returns the timestamps of the ledger that were not withdrawn.
+func inForce(records []journal.Record) (all []Undone, err error) {
+	for _, r := range records {
+		u, err := Decode[Undone](r)
+		if err != nil {
 			return nil, err
 		}
+		if r.Event == withdrawnEvent {
+			all = slices.DeleteFunc(all, func(had Undone) bool { return had == u })
+			continue
+		}
+		all = append(all, u)
 	}
 	return all, nil
 }
@@ -67,12 +79,22 @@ func ReadUndone(ctx context.Context, c *loader.Cluster, state string, e progress
 // record is durable when NoteUndone returns.
 func NoteUndone(ctx context.Context, c *loader.Cluster, state string, u Undone, e progress.Events) error {
 	return withLedger(ctx, c, state, e, func(j *journal.Journal, records []journal.Record) error {
-		for _, r := range records {
-			if had, err := Decode[Undone](r); err != nil || had == u {
-				return err
-			}
+		all, err := inForce(records)
+		if err != nil || slices.Contains(all, u) {
+			return err
 		}
-		_, err := j.Append(ledgerEvent, u, journal.First)
+		_, err = j.Append(ledgerEvent, u, journal.First)
+		return err
+	})
+}
+
+// WithdrawUndone records that a timestamp that [NoteUndone] has recorded was not undone: no delete marker was loaded. It does nothing if there is none.
+func WithdrawUndone(ctx context.Context, c *loader.Cluster, state string, u Undone, e progress.Events) error {
+	if all, err := ReadUndone(ctx, c, state, e); err != nil || !slices.Contains(all, u) {
+		return err
+	}
+	return withLedger(ctx, c, state, e, func(j *journal.Journal, _ []journal.Record) error {
+		_, err := j.Append(withdrawnEvent, u, journal.First)
 		return err
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/loader"
 )
 
@@ -209,6 +211,22 @@ func TestLedger(t *testing.T) {
 	jobs, err := ReadAll(state)
 	if err != nil || len(jobs) > 0 {
 		t.Errorf("the ledger is taken for a job: %v, %v", jobs, err)
+	}
+	for _, again := range []bool{false, true} {
+		for range 2 {
+			testcheck.Must(t, WithdrawUndone(t.Context(), nil, state, a, progress.Events{}))
+		}
+		if again {
+			testcheck.Must(t, NoteUndone(t.Context(), nil, state, a, progress.Events{}))
+		}
+		if all, err := ReadUndone(t.Context(), nil, state, progress.Events{}); err != nil || slices.Contains(all, a) != again || !slices.Contains(all, b) {
+			t.Errorf("after a withdrawal, noted again %t: %v, %v", again, all, err)
+		}
+	}
+	empty := t.TempDir()
+	testcheck.Must(t, WithdrawUndone(t.Context(), nil, empty, a, progress.Events{}))
+	if list, err := os.ReadDir(empty); err != nil || len(list) > 0 {
+		t.Errorf("a withdrawal of nothing has made %v, %v", list, err)
 	}
 	if err := os.WriteFile(filepath.Join(state, ledgerDir, journal.FileName), []byte("no record\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -294,7 +294,7 @@ func (u *undo) begin(ctx context.Context) error {
 	return u.job.Record(checkpoint.EventUndoing, begun)
 }
 
-// withdraw records that nothing was changed.
+// withdraw records that nothing was changed, and that the timestamp may be used: no marker of it was loaded.
 func (u *undo) withdraw(ctx context.Context) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
@@ -302,6 +302,11 @@ func (u *undo) withdraw(ctx context.Context) error {
 		return err // the undo stays begun, and the same command withdraws it
 	}
 	u.dropStaging(ctx)
+	for _, t := range u.tables {
+		if err := checkpoint.WithdrawUndone(ctx, u.cluster, u.state, t.noted(), u.options.Events); err != nil {
+			return err
+		}
+	}
 	return u.job.Record(checkpoint.EventUndoing, checkpoint.UndoRecord{})
 }
 

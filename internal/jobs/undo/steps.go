@@ -26,7 +26,7 @@ func (u *undo) build(ctx context.Context) error {
 	u.read.now = time.UnixMilli(u.job.Undo.Created) // the same for every attempt, since the prediction depends on which cells have expired
 	if u.job.Undo.Built {
 		u.resume()
-		return nil
+		return u.note(ctx) // it may be withdrawn, if the attempt before was killed at that
 	}
 	files, err := u.writeFiles(ctx)
 	if err != nil {
@@ -35,13 +35,25 @@ func (u *undo) build(ctx context.Context) error {
 		}
 		return errors.Join(err, u.withdraw(ctx))
 	}
+	if err := u.note(ctx); err != nil {
+		return err
+	}
+	return u.wrote(files)
+}
+
+// note marks the timestamp as undone in all tables.
+func (u *undo) note(ctx context.Context) error {
 	for _, t := range u.tables {
-		noted := checkpoint.Undone{Cluster: u.clusterID, Table: t.table.String(), Timestamp: t.stamp, Job: t.job}
-		if err := checkpoint.NoteUndone(ctx, u.cluster, u.state, noted, u.options.Events); err != nil {
+		if err := checkpoint.NoteUndone(ctx, u.cluster, u.state, t.noted(), u.options.Events); err != nil {
 			return err
 		}
 	}
-	return u.wrote(files)
+	return nil
+}
+
+// noted returns the entry of the table's timestamp in the ledger.
+func (t *target) noted() checkpoint.Undone {
+	return checkpoint.Undone{Cluster: t.undo.clusterID, Table: t.table.String(), Timestamp: t.stamp, Job: t.job}
 }
 
 // wrote records the files of all tables.
