@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"bulkload/internal/cli/deliver"
 
@@ -14,8 +15,12 @@ import (
 const PushJob = "bulkload"
 
 // Push sends a run's metrics to a Pushgateway, in the group of job "bulkload" and the labels. It replaces metrics of the
-// same names and keeps the others. So the time of the last success survives a failure, which does not send that metric.
+// same names and keeps the others. So the time of the last success survives a failure, which does not send that metric, and a run that finds its
+// job done before: a later job may have succeeded since.
 func Push(ctx context.Context, to deliver.Target, tries int, r Run, l Labels) error {
+	if r.Result != nil && r.Result.Already {
+		r.Success = time.Time{}
+	}
 	client := deliver.Client()
 	defer client.CloseIdleConnections()
 	p := push.New(to.String(), PushJob).Collector(r.Collector()).Client(checked{client})

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"bulkload/internal/cli/deliver"
 	"bulkload/internal/cli/ending"
@@ -56,6 +57,15 @@ func TestPush(t *testing.T) {
 	}
 	if families["bulkload_last_success_timestamp_seconds"] != nil || families["bulkload_last_run_exit_code"] == nil {
 		t.Error("a failed run must leave the time of the last success alone, and push the rest")
+	}
+	already := done()
+	already.Result.Already, already.Success = true, noon.Add(-24*time.Hour)
+	clear(families)
+	if err := Push(t.Context(), to, 1, already, labels(t)); err != nil {
+		t.Fatal(err)
+	}
+	if families["bulkload_last_success_timestamp_seconds"] != nil || families["bulkload_last_run_already_done"] == nil {
+		t.Error("a run that finds its job done must leave the time of the last success alone, which may be that of a later job, and push the rest")
 	}
 }
 
