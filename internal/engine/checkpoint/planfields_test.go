@@ -14,6 +14,9 @@ import (
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/partition"
 )
 
 // specField describes where a field of [Spec] is recorded, so that a later run
@@ -394,5 +397,41 @@ func TestTableIsKnownAgain(t *testing.T) {
 	}
 	if _, err := (TableRecord{State: 1}).Compare(TableRecord{State: 2}, func() (map[string]bool, error) { return nil, fs.ErrPermission }); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("an error is taken for an answer: %v", err)
+	}
+}
+
+// TestGivenValueIsGone checks that a timestamp or a number of salts that the first attempt was given, and a later one is not, differs: unless the split
+// points show the same number. The job would go on with the old value.
+func TestGivenValueIsGone(t *testing.T) {
+	splits, err := partition.ParsePlan("salt:8")
+	testcheck.Must(t, err)
+	others, err := partition.ParsePlan("hex:16")
+	testcheck.Must(t, err)
+	asked := spec.Spec{Table: "t", Key: "salt(id) + id", Inputs: []string{"/in"}}
+	for name, c := range map[string]struct {
+		key            string
+		modulus, asked int
+		splits         [][]byte
+		given          bool
+		want           string
+	}{
+		"nothing was given":           {"salt(id) + id", 8, 0, splits, false, ""},
+		"the same is given":           {"salt(id) + id", 16, 16, splits, false, ""},
+		"salts are gone":              {"salt(id) + id", 16, 0, splits, false, "the modulus was 16, it is not given, and the split points show 8"},
+		"salts are gone, none shown":  {"salt(id) + id", 16, 0, others, false, "the modulus was 16, it is not given, and the split points show none"},
+		"salts are gone, the same":    {"salt(id) + id", 8, 0, splits, false, ""},
+		"a key that needs no modulus": {"id", 10, 0, splits, false, ""},
+		"the timestamp is gone":       {"salt(id) + id", 8, 0, splits, true, "the timestamp was 1700000000000, it is not given"},
+	} {
+		asked.Key, asked.Regions = c.key, c.asked
+		js := jobtest.Resolve(t, asked)
+		plan := Asked(js, []string{"csv"})
+		plan.Family, plan.Columns, plan.Modulus, plan.Splits, plan.Timestamp, plan.Given = jobtest.Family, []string{"id"}, c.modulus, rowkey.Keys(c.splits), 1700000000000, c.given
+		plan.Inputs = []InputRecord{{Input: "/in/a.csv", Place: "/in/a.csv", Format: "csv"}}
+		now := plan.Asked(js)
+		now.Inputs = plan.Inputs
+		if err := plan.Same(now); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), ": "+c.want+" (") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

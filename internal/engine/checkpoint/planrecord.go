@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"bulkload/internal/model/fail"
@@ -80,13 +81,31 @@ func (p PlanRecord) rowDifferences(now PlanRecord) (all []string) {
 	differs("the filter", cmp.Or(p.Filter, "the job's"), cmp.Or(now.Filter, "the job's"))
 	differs("empty", p.Empty, now.Empty)
 	differs("duplicates", p.Duplicates, now.Duplicates)
-	if now.Timestamp != 0 {
+	switch {
+	case now.Timestamp != 0:
 		differs("the timestamp", p.Timestamp, now.Timestamp)
+	case p.Given:
+		differs("the timestamp", p.Timestamp, "not given")
 	}
 	if now.Modulus != 0 {
 		differs("the modulus", p.Modulus, now.Modulus)
+	} else if by, needed := p.modulusBySplits(); needed && by != p.Modulus && p.Modulus > 0 {
+		differs("the modulus", p.Modulus, "not given, and the split points show "+cmp.Or(strings.TrimPrefix(strconv.Itoa(by), "0"), "none"))
 	}
 	return all
+}
+
+// modulusBySplits returns the modulus of the key's salt that the split points show, 0 if they show none; needed reports whether the key needs it.
+func (p PlanRecord) modulusBySplits() (by int, needed bool) {
+	e, err := keygen.Parse(p.Key)
+	if err != nil {
+		return 0, false
+	}
+	salt := keygen.OpenSalt(e)
+	if salt == "" {
+		return 0, false
+	}
+	return partition.ModulusOfSalt(salt, rowkey.Rows(p.Splits)), true
 }
 
 // Asked returns the settings of a spec, with its defaults, that concern the records and rows of a job that reads files of these formats.
