@@ -150,18 +150,12 @@ func (j *clustersRun) sameInput(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if now.Table, now.Family = old.Table, old.Family; now.Mapping != nil {
-		if now.Families = old.Families; len(now.Families) == 0 {
-			now.Families = []spec.Family{old.Family}
-		}
+	asked := old.Asked(j.spec)
+	for i := range 1 + min(len(old.Tables), len(now.Tables)) { // families as the tables had them, with the job's settings
+		p, as := now.At(i), asked.At(i)
+		p.Table, p.Family, p.Families = as.Table, as.Family, as.Families
 	}
-	for i, was := range old.Tables[:min(len(old.Tables), len(now.Tables))] {
-		t := &now.Tables[i]
-		if name, err := loader.ParseTableName(t.Table); err == nil {
-			t.Table = name.String()
-		}
-		t.Family, t.Families = was.Family, was.Families // as the tables had them
-	}
+	now.Table = old.Table
 	return j.samePlan(now)
 }
 
@@ -312,8 +306,10 @@ func (j *clustersRun) buildOnce(ctx context.Context) error {
 		}
 		j.manifests = append(j.manifests, m)
 	}
-	if err := build.ExpectedEarlier(j.manifests[0].Records, j.spec.Expect); err != nil && len(j.job.Clusters) == 0 {
-		return err
+	if len(j.job.Clusters) == 0 { // nothing is loaded
+		if err := cmp.Or(build.ExpectedEarlier(j.manifests[0].Records, j.spec.Expect), j.expected(ctx, j.manifests)); err != nil {
+			return err
+		}
 	}
 	j.result.SetManifests(j.spec.Targets(), j.manifests)
 	p := j.job.Plan
