@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/engine/checkpoint"
@@ -23,7 +24,7 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := build.ExpectedEarlier(m[0].Records, j.spec.Expect); err != nil && !j.job.AnyLoading() {
+		if err := cmp.Or(build.ExpectedEarlier(m[0].Records, j.spec.Expect), j.sameLeftOut(m)); err != nil && !j.job.AnyLoading() {
 			return nil, err
 		}
 		count := 0
@@ -80,6 +81,15 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	j.job.EndSpill(j.options.Events)
 	j.yarn().Drop(ctx, submitted)
 	return files, nil
+}
+
+// sameLeftOut refuses other files for records that are left out than those that were written with the files of the build: they are not written again.
+func (j *run) sameLeftOut(m []*manifest.Manifest) error {
+	w := j.options.WorkOptions
+	if dir, err := filepath.Abs(j.job.Dir); err == nil && w.RejectFile == filepath.Join(dir, RejectsName) {
+		w.RejectFile = "" // not given
+	}
+	return w.SameFiles(j.spec, m)
 }
 
 // abandon removes the results of a build that cannot be resumed: one without a

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,13 +30,38 @@ func (k *Input) leaveOut(s spec.Job, w WorkOptions) error {
 		return nil
 	}
 	for i, t := range s.Targets() {
-		file := w.DuplicatesFile
-		if i > 0 {
-			file = FileOf(file, strings.ReplaceAll(t.Table, ":", "_"))
-		}
-		k.Duplicates = append(k.Duplicates, source.NewDuplicatesFile(file))
+		k.Duplicates = append(k.Duplicates, source.NewDuplicatesFile(w.duplicatesOf(i, t.Table)))
 	}
 	return CheckDuplicatesFile(s)
+}
+
+// duplicatesOf returns the name of the file of a table's duplicates.
+func (w WorkOptions) duplicatesOf(i int, table string) string {
+	if i == 0 {
+		return w.DuplicatesFile
+	}
+	return FileOf(w.DuplicatesFile, strings.ReplaceAll(table, ":", "_"))
+}
+
+// SameFiles refuses a file for records that were left out of a build, as its manifests have them, which are in another file or in none: it would not be
+// written.
+func (w WorkOptions) SameFiles(s spec.Job, all []*manifest.Manifest) error {
+	same := func(name setting.Name, records int64, was, now string) error {
+		if records == 0 || now == "" || now == was {
+			return nil
+		}
+		return fail.With(fail.Check, setting.Errorf("%s %s: the files are built, and their %s are in %s: name that or none, or discard the job with %s",
+			name, now, setting.Count(records, "record"), cmp.Or(was, "no file"), setting.Restart))
+	}
+	m := all[0]
+	err := cmp.Or(same(setting.RejectFile, m.Rejected, m.RejectFile, w.RejectFile), same(setting.FilteredFile, m.Filtered, m.FilteredFile, w.FilteredFile))
+	if w.DuplicatesFile == "" {
+		return err
+	}
+	for i, t := range s.Targets()[:min(len(all), len(s.Targets()))] {
+		err = cmp.Or(err, same(setting.DuplicatesFile, all[i].Duplicates, all[i].DuplicatesFile, w.duplicatesOf(i, t.Table)))
+	}
+	return err
 }
 
 // files returns all files of records that are not loaded.
