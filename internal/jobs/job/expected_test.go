@@ -78,6 +78,20 @@ func TestRejectsOfAFailedAttempt(t *testing.T) {
 	}
 }
 
+// TestNoLongerAllowedEmpty checks that an attempt that does not allow an input without rows refuses the build of an earlier one that did.
+func TestNoLongerAllowedEmpty(t *testing.T) {
+	b := newResumedBuild(t, spillingSpec(t))
+	b.spec.Filter, b.spec.AllowEmpty = "id = 'none'", true
+	for _, allowed := range []bool{true, true, false} {
+		b.spec.AllowEmpty = allowed
+		_, st, err := b.attempt(0)
+		testcheck.Must(t, st.Close())
+		if refused := fail.KindOf(err) == fail.Input && strings.Contains(err.Error(), "the filter leaves out all records"); refused == allowed || !refused && err != nil {
+			t.Errorf("allowed %t: %v", allowed, err)
+		}
+	}
+}
+
 // TestAddedExpectationsOfAJobWithout checks that a job without expectations when it read its input has no counts for another attempt.
 func TestAddedExpectationsOfAJobWithout(t *testing.T) {
 	b := newResumedBuild(t, spillingSpec(t))

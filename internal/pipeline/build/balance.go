@@ -101,6 +101,16 @@ func someRows(m *manifest.Manifest, o Options) error {
 	return fail.Errorf(fail.Input, "no record of the input (%d) has a value that becomes a cell; nothing was loaded (%s)", m.Records, listing.AllowEmptyHint())
 }
 
+// SomeRowsEarlier returns the error of a build without rows for files that an earlier attempt has built, which may have been allowed to be empty.
+func SomeRowsEarlier(all []*manifest.Manifest, allowEmpty bool) error {
+	for _, m := range all {
+		if err := someRows(m, Options{AllowEmpty: allowEmpty}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // AllColumns returns an error if no record of the input has a chosen column, such as a JSON lines member with a mistyped name: the
 // column would be NULL in every row. If columns may be missing, it warns instead.
 func (o Options) AllColumns(lacking []string, records int64) error {
