@@ -83,7 +83,13 @@ func (j *run) readTable(ctx context.Context, input string, table loader.TableNam
 	scan := o.By == tablesource.ByScan
 	switch {
 	case ok && r.Scan != nil && !scan && o.By != tablesource.ByAuto:
-		return r, o, refuseOtherReading(input, "scans", "scan")
+		if j.job.History.Plan != nil {
+			return r, o, refuseOtherReading(input, "scans", "scan")
+		}
+		if err := j.job.ForgetSnapshot(place); err != nil { // of an attempt without a plan
+			return r, o, err
+		}
+		ok = false
 	case ok && r.Scan == nil && scan && j.job.History.Plan != nil:
 		return r, o, refuseOtherReading(input, "its files", "files")
 	case ok && r.Scan != nil:
