@@ -401,7 +401,7 @@ func TestTableIsKnownAgain(t *testing.T) {
 }
 
 // TestGivenValueIsGone checks that a timestamp or a number of salts that the first attempt was given, and a later one is not, differs: unless the split
-// points show the same number. The job would go on with the old value.
+// points show the same number. The job would resume with the old value.
 func TestGivenValueIsGone(t *testing.T) {
 	splits, err := partition.ParsePlan("salt:8")
 	testcheck.Must(t, err)

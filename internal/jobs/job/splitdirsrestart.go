@@ -17,7 +17,7 @@ import (
 // restartName is the name of the file, in the directory of the parts, that is there while a restart discards their checkpoints.
 const restartName = "restart"
 
-// restart discards the checkpoints of all parts before the first of them begins, so that a run that is interrupted goes on without
+// restart discards the checkpoints of all parts before the first of them begins, so that a run that is interrupted resumes without
 // [checkpoint.Options.Restart]. It looks at all parts before the first checkpoint is discarded; look refuses one that could not begin. A restart that was
 // interrupted while it discarded them is completed by the next run.
 func (p *parts) restart(ctx context.Context, look func(context.Context, int, *checkpoint.Job) error) error {
