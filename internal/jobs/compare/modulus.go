@@ -2,9 +2,12 @@ package compare
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/keygen"
@@ -62,4 +65,29 @@ func pointsOf(ctx context.Context, s Side) (points [][]byte, err error) {
 		points = append(points, r.Start)
 	}
 	return points, nil
+}
+
+// salted returns the job of an export with the modulus of its salts: that of the other side's files, or for which its table is split.
+func salted(ctx context.Context, js spec.Job, other *opened) (spec.Job, error) {
+	if js.Regions > 0 || !keygen.NeedsRegions(js.RowKey()) {
+		return js, nil
+	}
+	if other.Dir == "" {
+		n, err := js.SaltModulus(other.starts())
+		js.Regions = n
+		return js, err
+	}
+	fsys, dir, err := other.Env.Resolve(other.Dir)
+	if err != nil {
+		return js, err
+	}
+	m, err := manifest.ReadUnchecked(ctx, fsys, dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return js, fail.With(fail.Input, err)
+	}
+	if m == nil || m.Key != js.RowKey().String() {
+		return js, fail.With(fail.Config, setting.Errorf("%s does not show how many salts its keys have: say it with %s", other.name(), setting.SaltBuckets))
+	}
+	js.Regions = m.Modulus
+	return js, nil
 }

@@ -185,7 +185,11 @@ func (j *run) export(ctx context.Context, s Side, other *opened) (*opened, error
 		return nil, err
 	}
 	out := filepath.Join(dir, "export")
-	all, err := build.Directories(ctx, s.Env, *s.Export, []build.Shape{{Families: []spec.Family{family}, Splits: other.starts()}}, out, work)
+	js, err := salted(ctx, *s.Export, other)
+	if err != nil {
+		return nil, err
+	}
+	all, err := build.Directories(ctx, s.Env, js, []build.Shape{{Families: []spec.Family{family}, Splits: other.starts()}}, out, work)
 	if err != nil {
 		return nil, err
 	}
