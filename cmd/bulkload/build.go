@@ -48,8 +48,8 @@ func newBuildCmd(g *globals) *cobra.Command {
 		Use:   "build {--input PATH… | --plan FILE --share K/N} --out DIR",
 		Short: "Build HFiles from exports; no cluster is needed",
 		Long: `Build reads exports and writes one HFile for each range between two split points
-to DIR/FAMILY, and a manifest next to them. Without --splits there is one range.
-The family's settings default to SNAPPY, FAST_DIFF and ROW. If the job file lists
+to DIR/FAMILY, and a manifest next to them. Without --splits there is one range,
+and a salt in the key needs --salt-buckets or a modulus of its own. The family's settings default to SNAPPY, FAST_DIFF and ROW. If the job file lists
 further tables, the input is read once, and the files of each table are in
 DIR/TABLE/FAMILY.
 

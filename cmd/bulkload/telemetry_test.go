@@ -33,7 +33,7 @@ func quiet(t *testing.T, more ...string) []string {
 	for _, name := range []string{"BULKLOAD_METRICS_PUSH", "OPENLINEAGE_URL", "OPENLINEAGE_PARENT_ID", "OPENLINEAGE_NAMESPACE", "OPENLINEAGE_API_KEY", "HADOOP_CONF_DIR", "HBASE_CONF_DIR"} {
 		t.Setenv(name, "")
 	}
-	return append([]string{"build", "--quiet", "--job", "../../examples/check.yaml", "--out", filepath.Join(t.TempDir(), "hfiles")}, more...)
+	return append([]string{"build", "--quiet", "--job", "../../examples/check.yaml", "--salt-buckets", "1", "--out", filepath.Join(t.TempDir(), "hfiles")}, more...)
 }
 
 // received is the data that a server received.

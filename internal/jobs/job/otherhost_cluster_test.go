@@ -323,7 +323,7 @@ func TestEveryCommandOnAnotherHost(t *testing.T) {
 	out := filepath.Join(h.state, "files")
 	testcheck.Must(t, os.RemoveAll(out))
 	build := func(ctx context.Context) *exec.Cmd {
-		return host().any(ctx, "", "build", "--job="+jobtest.Absolute(t, "../../../examples/check.yaml"), "--table="+h.table, "--input="+h.input, "--out="+out)
+		return host().any(ctx, "", "build", "--job="+jobtest.Absolute(t, "../../../examples/check.yaml"), "--table="+h.table, "--input="+h.input, "--splits=salt:"+strconv.Itoa(programRegions), "--out="+out)
 	}
 	if code, _, stderr := h.end(build); code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)

@@ -87,6 +87,15 @@ func (j Job) SaltModulus(splits [][]byte) (int, error) {
 		j.rowKey, setting.Count(len(splits)+1, "region"), salt, setting.SaltBuckets)
 }
 
+// GivenModulus is [Job.SaltModulus] for split points that are given and not read from a table. It refuses to conclude anything from none: unlike a table
+// of one region, they may only be missing.
+func (j Job) GivenModulus(splits [][]byte) (int, error) {
+	if j.Regions == 0 && len(splits) == 0 && keygen.NeedsRegions(j.rowKey) {
+		return 0, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt: give the number of salts with %s, or the table's split points with %s", j.Key(), setting.SaltBuckets, setting.Splits)
+	}
+	return j.SaltModulus(splits)
+}
+
 // Choice returns the parsed Choice of cells that are read from input tables.
 func (j Job) Choice() choice.Choice { return j.chosen }
 

@@ -28,6 +28,27 @@ func TestOldNameOfSaltBuckets(t *testing.T) {
 	}
 }
 
+// TestGivenModulus checks that no split points show no modulus, unless they are those of a table.
+func TestGivenModulus(t *testing.T) {
+	for _, c := range []struct {
+		key, splits string
+		buckets     int
+		want        int // 0: refused
+	}{
+		{"salt(id) + id", "salt:1", 0, 0}, {"bytesalt(id) + id", "salt:1", 0, 0}, {"id + javasalt(id)", "salt:1", 0, 0}, {"salt(id) + id", "salt:4", 0, 4},
+		{"salt(id) + id", "salt:1", 1, 1}, {"salt(id) + id", "salt:1", 7, 7}, {"salt(id, 5) + id", "salt:1", 0, 1}, {"id", "salt:1", 0, 1},
+	} {
+		j, err := Spec{Table: "t", Key: c.key, Regions: c.buckets}.Resolve()
+		testcheck.Must(t, err)
+		splits, err := partition.ParsePlan(c.splits)
+		testcheck.Must(t, err)
+		n, err := j.GivenModulus(splits)
+		if n != c.want || (fail.KindOf(err) == fail.Config) != (c.want == 0) || err != nil && !strings.Contains(err.Error(), "give the number of salts with `salt_buckets`") {
+			t.Errorf("%s by %s, %d given: %d, %v", c.key, c.splits, c.buckets, n, err)
+		}
+	}
+}
+
 // TestSaltModulus checks that a key takes the modulus of its own salt from the split points, and refuses those of another salt.
 func TestSaltModulus(t *testing.T) {
 	for _, c := range []struct {

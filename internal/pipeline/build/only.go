@@ -61,6 +61,9 @@ func Directories(ctx context.Context, files Files, s spec.Job, shapes []Shape, d
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fail.Listing(err)
 	}
+	if err := KnowsSalts(s, shapes); err != nil {
+		return nil, err
+	}
 	k, err := OpenInput(ctx, files.Source, s, w)
 	if err != nil {
 		return nil, err
@@ -107,6 +110,20 @@ func lostTo(ctx context.Context, fsys hdfsio.FS, name, dir string, err error) er
 		return err
 	}
 	return fail.Errorf(fail.Config, "%s: another process has built there meanwhile: name a directory that is missing or empty", dir)
+}
+
+// KnowsSalts refuses the shapes of no table that do not show by which modulus a target's keys get their salts, see [spec.Job.GivenModulus].
+func KnowsSalts(s spec.Job, shapes []Shape) error {
+	for i, t := range s.Targets()[:len(shapes)] {
+		_, err := t.GivenModulus(shapes[i].Splits)
+		if err != nil && s.Several() {
+			err = fmt.Errorf("table %s: %w", t.Table, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // NewPlans returns the plans of all targets of a job, in their order, from the shape of each. They have the same timestamp.

@@ -10,7 +10,6 @@ import (
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/partition"
-	"bulkload/pkg/setting"
 )
 
 // WarnKey logs warnings about a plan's keys before a row is read: about their
@@ -50,10 +49,7 @@ func NewKeyMaker(s spec.Job, columns []string, o KeyOptions) (*KeyMaker, error) 
 	e, n := s.RowKey(), s.Regions
 	var err error
 	if n == 0 && keygen.NeedsRegions(e) {
-		if len(o.Splits) == 0 {
-			return nil, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt: give the number of salts with %s, or the table's split points with %s", s.Key(), setting.SaltBuckets, setting.Splits)
-		}
-		if n, err = s.SaltModulus(o.Splits); err != nil {
+		if n, err = s.GivenModulus(o.Splits); err != nil {
 			return nil, err
 		}
 	}

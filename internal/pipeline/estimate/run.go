@@ -58,6 +58,9 @@ func Shapes(ctx context.Context, env *cluster.Env, s spec.Job, w Options) ([]bui
 			return nil, nil, err
 		}
 	}
+	if w.Splits != nil && w.Suggest == 0 { // a table with N regions that are looked for has N salts
+		return shapes, maxSizes, build.KnowsSalts(s, shapes)
+	}
 	return shapes, maxSizes, nil
 }
 
