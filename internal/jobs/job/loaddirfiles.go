@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"iter"
 	"path"
@@ -10,7 +11,36 @@ import (
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/model/fail"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/partition"
+	"bulkload/pkg/setting"
 )
+
+// sameSalt refuses files whose keys have salts of another modulus than the table's readers use: that for which the table is split, unless the job of the
+// build states one.
+func (d *dirLoad) sameSalt() error {
+	if d.manifest == nil || d.manifest.SaltBuckets > 0 {
+		return nil
+	}
+	key, err := keygen.Parse(d.manifest.Key)
+	if err != nil {
+		return nil // of a later version, or of rows that keep their keys
+	}
+	salt := keygen.OpenSalt(key)
+	if salt == "" {
+		return nil
+	}
+	n := partition.ModulusOfSalt(salt, d.facts.Splits)
+	if n == d.manifest.Modulus {
+		return nil
+	}
+	split := fmt.Sprintf("is split for %d", n)
+	if n == 0 {
+		split = "is not split by " + salt
+	}
+	return fail.With(fail.Check, setting.Errorf("the keys in %s have %s, and table %s %s: give the number that its readers use as %s, and build again",
+		d.given, setting.Count(d.manifest.Modulus, "salt"), d.result.Table, split, setting.SaltBuckets))
+}
 
 // cuts returns the directory for cut or merged files, separate from the caller's own files.
 func (d *dirLoad) cuts() string {

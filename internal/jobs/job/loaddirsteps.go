@@ -97,6 +97,9 @@ func (d *dirLoad) find(ctx context.Context, table string) (*checkpoint.PlanRecor
 	if err := d.findTable(ctx, table, familiesOf(d.files)); err != nil {
 		return nil, hdfsio.Location{}, err
 	}
+	if err := d.sameSalt(); err != nil {
+		return nil, hdfsio.Location{}, err
+	}
 	if d.verifies() || d.replaces() {
 		if err := d.cluster.MayRead(ctx, d.facts.Name, familiesOf(d.files)...); err != nil {
 			return nil, hdfsio.Location{}, cluster.Failure(err)

@@ -26,6 +26,7 @@ type Manifest struct {
 	Tables         []string        `json:"input_tables,omitempty"` // inputs of the build that are tables
 	Key            string          `json:"key"`
 	Modulus        int             `json:"modulus"`
+	SaltBuckets    int             `json:"salt_buckets,omitempty"` // the modulus, if the job states it
 	Family         string          `json:"family"`
 	Timestamp      int64           `json:"timestamp"`
 	Columns        []string        `json:"columns"`

@@ -30,7 +30,7 @@ func (c *regionCounts) add(o regionCounts) {
 // loaded unless its record counts balance.
 func (w *writers) manifest(t sortTotals) (*manifest.Manifest, error) {
 	m := &manifest.Manifest{
-		Schema: 1, Table: w.plan.Table, Tables: w.plan.Tables, Key: w.plan.Key.String(), Modulus: w.plan.Modulus, Family: w.plan.Family.Name,
+		Schema: 1, Table: w.plan.Table, Tables: w.plan.Tables, Key: w.plan.Key.String(), Modulus: w.plan.Modulus, SaltBuckets: w.plan.Stated, Family: w.plan.Family.Name,
 		Timestamp: w.plan.Timestamp, Columns: w.plan.Columns, Cells: w.plan.CellNames(), Digest: w.digest, Times: w.times, Wide: w.plan.Joins(), Versions: w.plan.MostVersions(), Stamped: w.plan.Stamped() || w.plan.Packed != nil,
 		Duplicates: w.counts.dups, Joined: w.counts.joined, NoCells: w.counts.noCells,
 		HFiles: len(w.files), Files: w.files, Samples: w.samples,

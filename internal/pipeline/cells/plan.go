@@ -24,6 +24,7 @@ type Plan struct {
 	Ranges     *partition.Ranges
 	Key        keygen.Expr
 	Modulus    int      // of salts
+	Stated     int      // the modulus, if the job states it; 0: it is concluded from the split points
 	Columns    []string // of the records, in their order
 	Timestamp  int64    // milliseconds
 	Empty      string   // how empty text is stored: skip, store, or "": store in files that have NULL as well
@@ -49,7 +50,7 @@ type Plan struct {
 func NewPlan(s spec.Job, columns []string, f spec.Family, splits [][]byte, now int64, more ...spec.Family) (*Plan, error) {
 	p := &Plan{Table: s.Table, Family: f, Columns: columns, Mapping: s.Mapping, Timestamp: s.Timestamp, Empty: s.Empty}
 	p.Timestamp = cmp.Or(p.Timestamp, now)
-	p.Duplicates, p.Key = s.Policy(), s.RowKey()
+	p.Duplicates, p.Key, p.Stated = s.Policy(), s.RowKey(), s.Regions
 	var err error
 	if p.Ranges, err = partition.New(splits); err != nil {
 		return nil, fail.With(fail.Config, err)

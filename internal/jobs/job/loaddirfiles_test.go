@@ -1,0 +1,40 @@
+package job
+
+import (
+	"testing"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/result"
+	"bulkload/pkg/partition"
+)
+
+// TestLoadOfOtherSalts checks that files are refused whose keys have salts of another modulus than the table is split for, unless the build states it.
+func TestLoadOfOtherSalts(t *testing.T) {
+	salts := partition.SaltSplits
+	for _, c := range []struct {
+		name    string
+		m       *manifest.Manifest
+		splits  [][]byte
+		refused string
+	}{
+		{"one region for ten", &manifest.Manifest{Key: "salt(id) + id", Modulus: 1}, salts(10), "the keys in dir have 1 salt, and table t is split for 10: give the number that its readers use as `salt_buckets`, and build again"},
+		{"four for ten", &manifest.Manifest{Key: "salt(id) + id", Modulus: 4}, salts(10), "the keys in dir have 4 salts, and table t is split for 10: give the number that its readers use as `salt_buckets`, and build again"},
+		{"ten for one region", &manifest.Manifest{Key: "salt(id) + id", Modulus: 10}, nil, "the keys in dir have 10 salts, and table t is split for 1: give the number that its readers use as `salt_buckets`, and build again"},
+		{"ten for texts", &manifest.Manifest{Key: "salt(id) + id", Modulus: 10}, [][]byte{[]byte("m")}, "the keys in dir have 10 salts, and table t is not split by salt: give the number that its readers use as `salt_buckets`, and build again"},
+		{"bytes for digits", &manifest.Manifest{Key: "bytesalt(id) + id", Modulus: 10}, salts(10), "the keys in dir have 10 salts, and table t is not split by bytesalt: give the number that its readers use as `salt_buckets`, and build again"},
+		{"ten for ten, one of them split", &manifest.Manifest{Key: "salt(id) + id", Modulus: 10}, append(salts(10), []byte("95")), ""},
+		{"one for one", &manifest.Manifest{Key: "salt(id) + id", Modulus: 1}, nil, ""},
+		{"one, as stated", &manifest.Manifest{Key: "salt(id) + id", Modulus: 1, SaltBuckets: 1}, salts(10), ""},
+		{"salts of the key", &manifest.Manifest{Key: "salt(id, 4) + id", Modulus: 1}, salts(10), ""},
+		{"no salt", &manifest.Manifest{Key: "id", Modulus: 1}, salts(10), ""},
+		{"no manifest", nil, salts(10), ""},
+	} {
+		d := &dirLoad{run: run{facts: &cluster.Facts{Splits: c.splits}, result: &result.Result{Table: "t"}}, given: "dir", manifest: c.m}
+		err := d.sameSalt()
+		if c.refused == "" && err != nil || c.refused != "" && (err == nil || err.Error() != c.refused || fail.KindOf(err) != fail.Check) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
