@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -89,7 +90,7 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 		show = func(w io.Writer) { fmt.Fprintln(w, strings.Join(r.Grants, "\n")) }
 	}
 	if err := g.Print(cmd.OutOrStdout(), r, show); err != nil || o.options.Grants {
-		return err
+		return cmp.Or(err, r.Unasked)
 	}
 	if r.Errors > 0 {
 		return &fail.Error{Kind: fail.Check, Err: fmt.Errorf("table %s: %d of %s found errors", r.Table, r.Errors, setting.Count(len(r.Checks), "check"))}

@@ -124,7 +124,8 @@ type Report struct {
 	Grants   []string      `json:"grants,omitempty"` // with Options.Grants: the rights that the job needs, as lines for an administrator
 	Elapsed  time.Duration `json:"elapsed_ns"`
 
-	NewBase bool `json:"-"` // the staging directory was missing and was created; it still exists if a job uses it by now
+	Unasked error `json:"-"` // with Options.Grants: why the rights are not complete; nil: they are
+	NewBase bool  `json:"-"` // the staging directory was missing and was created; it still exists if a job uses it by now
 }
 
 // Err returns nil if no check found an error, else an error with all errors and their hints. Its kind is [fail.Check],
@@ -181,7 +182,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o Options) (*Report,
 	}
 	r := &Report{Schema: 1, Table: name.String(), NewBase: f.staging.isNew}
 	if o.Grants {
-		r.Grants = f.grants()
+		r.Grants, r.Unasked = f.grants(), f.unasked()
 	}
 	for _, c := range f.checks(asking) {
 		r.add(c)
@@ -213,7 +214,7 @@ func RunTables(ctx context.Context, env *cluster.Env, s spec.Job, o Options) (*R
 		}
 		first := all == nil
 		if first {
-			all = &Report{Schema: r.Schema, Table: r.Table}
+			all = &Report{Schema: r.Schema, Table: r.Table, Unasked: r.Unasked}
 		}
 		for _, line := range r.Grants {
 			if !slices.Contains(all.Grants, line) {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"slices"
@@ -162,6 +163,23 @@ func TestGrantsOfFiles(t *testing.T) {
 	if got := grants(); !strings.Contains(got, "-R -m user:tina:r-x,default:user:tina:r-x /hbase/data /hbase/archive") || !strings.Contains(got, "-setfacl -m user:tina:--x /hbase") ||
 		!strings.Contains(got, "grant 'tina', 'RCA'") {
 		t.Errorf("by files, with a snapshot: %s", got)
+	}
+	f.spec.Verify, f.options.Snapshot, f.spec.Replace, f.spec.Inputs = "full", false, true, []string{"hbase:src", "/in.csv"}
+	if got := grants(); !strings.Contains(got, "r-x /hbase/data /hbase/archive /hbase/.hbase-snapshot\n") || !strings.Contains(got, "grant 'tina', 'RCA', 'ns:t'\ngrant 'tina', 'RA', 'src'") ||
+		strings.Contains(got, "not complete") || f.unasked() != nil {
+		t.Errorf("replacing, from a table: %s", got)
+	}
+	f.spec.Replace, f.spec.ReadBy = false, "scan"
+	if got := grants(); strings.Contains(got, "/hbase") || !strings.Contains(got, "grant 'tina', 'RC', 'src'") {
+		t.Errorf("from a table by scans: %s", got)
+	}
+	f.spec.Inputs = []string{"snapshot:s"}
+	if f.spec.ReadBy = ""; !strings.Contains(grants(), "/hbase/.hbase-snapshot") || strings.Contains(grants(), "'s'") {
+		t.Errorf("from a snapshot: %s", grants())
+	}
+	f.dialErr = fail.With(fail.Load, errors.New("no ZooKeeper"))
+	if err := f.unasked(); fail.KindOf(err) != fail.Check || !strings.Contains(fmt.Sprint(err), "not complete: no ZooKeeper") || !strings.HasPrefix(grants(), "# not complete: HBase or HDFS could not be asked\n") {
+		t.Errorf("without HBase: %v, %s", err, grants())
 	}
 	denied := checkFiles(fail.With(fail.Check, errors.New("tina may not list /hbase/data")), "tina", "/hbase")
 	if denied.Severity != SeverityError || denied.Passing != fail.Unexpected || !strings.Contains(denied.Hint.String(), "-R -m user:tina:r-x,default:user:tina:r-x /hbase/data /hbase/archive") {

@@ -8,12 +8,50 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/pipeline/tablesource"
 	"bulkload/internal/pipeline/verify"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
 )
 
-// openFiles returns the command that lets a user read HBase's files, later ones too.
-func openFiles(user, root string) string {
-	return fmt.Sprintf("hdfs dfs -setfacl -R -m user:%s:r-x,default:user:%[1]s:r-x %[2]s/data %[2]s/archive", user, root)
+// openFiles returns the command that lets a user read HBase's files, later ones too, and more of HBase's directories.
+func openFiles(user, root string, more ...string) string {
+	command := fmt.Sprintf("hdfs dfs -setfacl -R -m user:%s:r-x,default:user:%[1]s:r-x", user)
+	for _, dir := range append([]string{"data", "archive"}, more...) {
+		command += " " + path.Join(root, dir)
+	}
+	return command
+}
+
+// reads returns the statements for the tables that the job reads, and reports whether it reads HBase's files: those of a snapshot.
+func (f *checkFacts) reads() (statements []string, files bool) {
+	files = f.spec.Replace
+	for _, input := range f.spec.Inputs {
+		rights, scan := "RA", tablesource.ReadBy(f.spec.ReadBy) == tablesource.ByScan
+		if scan {
+			rights = "RC"
+		}
+		files = files || cluster.IsTable(input) && !scan
+		if name, err := loader.ParseTableName(strings.TrimPrefix(input, cluster.TableScheme)); err == nil && strings.HasPrefix(input, cluster.TableScheme) {
+			statements = append(statements, fmt.Sprintf("grant '%s', '%s', '%s'", f.user, rights, name))
+		}
+	}
+	return statements, files
+}
+
+// unasked returns why the rights are not complete: HBase or HDFS could not be asked. It is nil if both were.
+func (f *checkFacts) unasked() error {
+	err := cmp.Or(f.dialErr, f.staging.err)
+	if err == nil && (is[*hdfsio.UnmetError](f.staging.probeErr) || hdfsio.Unavailable(f.staging.probeErr)) {
+		err = f.staging.probeErr
+	}
+	if err == nil {
+		return nil
+	}
+	return fail.With(fail.Check, setting.Errorf("the rights are not complete: %w", oneLine{err}))
 }
 
 // grants returns the rights that the job's user needs on this cluster, as lines for an administrator: commands, and comments that begin
@@ -27,7 +65,13 @@ func (f *checkFacts) grants() []string {
 	case f.spec.Verify == "off":
 		rights = "C"
 	}
-	lines := []string{"# HBase, by hbase shell", fmt.Sprintf("grant '%s', '%s', '%s'", user, rights, f.name)}
+	var lines []string
+	if f.unasked() != nil {
+		lines = append(lines, "# not complete: HBase or HDFS could not be asked")
+	}
+	lines = append(lines, "# HBase, by hbase shell", fmt.Sprintf("grant '%s', '%s', '%s'", user, rights, f.name))
+	tables, files := f.reads()
+	lines = append(lines, tables...)
 	if l := f.staging.location; l.Path != "" {
 		lines = append(lines, "# HDFS, as its superuser",
 			fmt.Sprintf("hdfs dfs -mkdir -p %s", l.Path), fmt.Sprintf("hdfs dfs -chown %s %s", user, l.Path), fmt.Sprintf("hdfs dfs -chmod 711 %s", l.Path))
@@ -42,8 +86,12 @@ func (f *checkFacts) grants() []string {
 		dir := b.token[:strings.LastIndexByte(b.token, '/')]
 		lines = append(lines, fmt.Sprintf("hdfs dfs -chmod 711 %s", dir))
 	}
-	if root := verify.Root(f.env); f.spec.Verify == "files" && root != "" {
-		lines = append(lines, "# HBase's files, by which the job is verified, as HDFS's superuser", openFiles(f.user, root), fmt.Sprintf("hdfs dfs -setfacl -m user:%s:--x %s", user, root))
+	if root := verify.Root(f.env); root != "" && (files || f.spec.Verify == "files") {
+		why, more := "by which the job is verified", []string(nil)
+		if files {
+			why, more = "which the job reads", []string{".hbase-snapshot"}
+		}
+		lines = append(lines, fmt.Sprintf("# HBase's files, %s, as HDFS's superuser", why), openFiles(f.user, root, more...), fmt.Sprintf("hdfs dfs -setfacl -m user:%s:--x %s", user, root))
 	}
 	for _, input := range f.security.inputs {
 		lines = append(lines, fmt.Sprintf("hdfs dfs -setfacl -R -m user:%s:r-x %s", user, input))
