@@ -155,8 +155,11 @@ func (d Dialect) Check() error {
 			bad("null", "%s has a separator or a quote in it", Text(null))
 		}
 	}
-	if d.SkipLines < 0 || d.SkipEnd < 0 {
+	if d.SkipLines < 0 {
 		bad("skip_lines", "lines to skip are not below 0")
+	}
+	if d.SkipEnd < 0 {
+		bad("skip_end", "lines to skip are not below 0")
 	}
 	if d.Comment != "" && (strings.HasPrefix(d.Comment, d.FieldSep) || strings.Contains(d.Comment, end)) {
 		bad("comment", "%s has a separator in it", Text(d.Comment))

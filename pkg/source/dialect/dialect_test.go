@@ -60,7 +60,7 @@ func TestCheck(t *testing.T) {
 		{base(CSV, func(d *Dialect) { d.Null = []string{"-", "-"} }), "null: - stands twice"},
 		{base(CSV, func(d *Dialect) { d.Null = []string{"a,b"} }), "null: a,b has a separator"},
 		{base(CSV, func(d *Dialect) { d.Null = []string{`"`} }), "null: \" has a separator or a quote"},
-		{base(CSV, func(d *Dialect) { d.SkipLines = -1 }), "skip_lines"},
+		{base(CSV, func(d *Dialect) { d.SkipLines = -1 }), "skip_lines"}, {base(CSV, func(d *Dialect) { d.SkipEnd = -1 }), "skip_end"},
 		{base(CSV, func(d *Dialect) { d.Comment = "#\n" }), "comment"},
 	} {
 		if err := c.d.Check(); err == nil || !strings.Contains(err.Error(), c.want) {

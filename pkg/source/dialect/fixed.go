@@ -146,8 +146,10 @@ func (d *Dialect) checkFixed(bad func(field, format string, args ...any)) {
 		bad("record_sep", "a column takes the rest of the record, so that records need an end")
 	case len(d.RecordSep) > maxSep:
 		bad("record_sep", "it has %d bytes: 1 to %d are possible", len(d.RecordSep), maxSep)
-	case d.SkipLines < 0 || d.SkipEnd < 0:
+	case d.SkipLines < 0:
 		bad("skip_lines", "lines to skip are not below 0")
+	case d.SkipEnd < 0:
+		bad("skip_end", "lines to skip are not below 0")
 	case (d.SkipLines > 0 || d.SkipEnd > 0) && (d.Unseparated || d.RecordSep != ""):
 		bad("skip_lines", "records that do not end with LF have no lines to skip")
 	case !d.Equal(plain):

@@ -58,6 +58,7 @@ func TestFixedColumns(t *testing.T) {
 		"a long record":       {func(d *Dialect) { d.RecordLength = maxLength + 1 }, "record_length", maxLength + 1, false},
 		"a long separator":    {func(d *Dialect) { d.RecordSep = strings.Repeat("x", maxSep+1) }, "record_sep", 4, false},
 		"lines below 0":       {func(d *Dialect) { d.SkipLines = -1 }, "skip_lines", 4, false},
+		"last lines below 0":  {func(d *Dialect) { d.SkipEnd = -1 }, "skip_end", 4, false},
 		"lines without LF":    {func(d *Dialect) { d.SkipEnd, d.Unseparated = 1, true }, "skip_lines", 4, false},
 		"quotes":              {func(d *Dialect) { d.Quote = `"` }, "dialect", 4, false},
 	} {
