@@ -3,6 +3,8 @@ package sniff
 import (
 	"bytes"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"bulkload/pkg/setting"
 )
@@ -16,9 +18,12 @@ func Ambiguous(head []byte, header, whole bool) error {
 	if i := bytes.LastIndexByte(head, '\n'); !whole && i >= 0 {
 		head = head[:i+1]
 	}
+	if line, _, _ := bytes.Cut(head, []byte("\n")); bytes.HasPrefix(line, []byte("sep=")) && len(bytes.TrimSuffix(line, []byte("\r"))) == len("sep=;") {
+		return setting.Errorf("its first line is %q, by which Excel knows the separator: give %s excel", bytes.TrimSuffix(line, []byte("\r")), setting.Name("dialect"))
+	}
 	if sep, ok := otherSep(head, comma); ok {
 		return setting.Errorf("its first lines have one column, with %s as often in each: is %s %s right? (%s csv: one column)",
-			sepName(sep), setting.FieldSep, sepName(sep), setting.Format)
+			sepName(sep), setting.FieldSep, sepText(sep), setting.Format)
 	}
 	if record, column := bareNull(head, comma); record > 0 {
 		where := fmt.Sprintf("record %d", record)
@@ -40,6 +45,9 @@ func sepName(sep byte) string {
 	}
 	return fmt.Sprintf("%q", sep)
 }
+
+// sepText returns a separator as a setting takes it.
+func sepText(sep byte) string { return "'" + strings.Trim(strconv.Quote(string(sep)), `"`) + "'" }
 
 // otherSep returns a separator that occurs equally often in all lines, if there are no commas and no quotes.
 func otherSep(head []byte, comma byte) (byte, bool) {

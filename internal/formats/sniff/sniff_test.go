@@ -105,7 +105,7 @@ func TestWide(t *testing.T) {
 // position.
 func TestAmbiguous(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "", "id,v\na,1\n": "", "id\na\nb\n": "", "id;v\na;1\n": `';'`, "id\tv\na\t1\nb\t2\n": "TAB", "id|v\r\na|1\r\n": `'|'`, "id;v\na;1;2\n": "", "id;v\n": "", "id;v\n\n\na;1\n": `';'`,
+		"": "", "id,v\na,1\n": "", "id\na\nb\n": "", "id;v\na;1\n": `';'`, "id\tv\na\t1\nb\t2\n": `with TAB as often in each: is ` + "`field_sep`" + ` '\t' right?`, "sep=;\r\nid;v\r\na;1\r\n": "`dialect` excel", "sep=,\nid,v\n": "`dialect` excel", "sep=ab\nid\n": "", "id|v\r\na|1\r\n": `'|'`, "id;v\na;1;2\n": "", "id;v\n": "", "id;v\n\n\na;1\n": `';'`,
 		"\"id;v\"\n\"a;1\"\n": "", "id;v,w\na;1,2\n": "", "id,v\na,\\N\n": "record 1, column 2", "id,v\r\n\\N,1\r\n": "record 1, column 1", "id,v\n\"\\N\",1\n": "", "id,v\na,x\\N\n": "",
 		"id,v\n\"x\n,\",1\na,\\N": "record 2, column 2", BOM + "\\N,v\n": "its header, column 1",
 	} {
