@@ -85,7 +85,11 @@ func SomeRecords(records, rejected, filtered int64, o Options) error {
 		return fail.Errorf(fail.Input, "the input has no records: its files are empty, or have only headers; nothing was loaded (%s)", listing.AllowEmptyHint())
 	}
 	if filtered > 0 {
-		return fail.Errorf(fail.Input, "the filter leaves out all records of the input (%d of %d, the others are bad); nothing was loaded (%s)", filtered, records, listing.AllowEmptyHint())
+		of := fmt.Sprint(records)
+		if rejected > 0 {
+			of = fmt.Sprintf("%d of %d, the others are bad", filtered, records)
+		}
+		return fail.Errorf(fail.Input, "the filter leaves out all records of the input (%s); nothing was loaded (%s)", of, listing.AllowEmptyHint())
 	}
 	return fail.Errorf(fail.Input, "all records of the input (%d) are bad; nothing was loaded (%s)", records, listing.AllowEmptyHint())
 }

@@ -127,7 +127,7 @@ func TestFilterCounts(t *testing.T) {
 		t.Error(err)
 	}
 	s.Filter = "n = '7'"
-	if _, _, err := buildCells(t, s); fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "the filter leaves out all records of the input (7 of 7") {
+	if _, _, err := buildCells(t, s); fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "the filter leaves out all records of the input (7);") {
 		t.Error(err)
 	}
 	s.AllowEmpty = true
