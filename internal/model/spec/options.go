@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -100,10 +101,40 @@ func yamlText(name string, err error) string {
 	if _, name, ok := strings.Cut(text, `unknown field "`); ok {
 		name = strings.TrimSuffix(name, `"`)
 		if near := keygen.Nearest(strings.ToLower(name), fieldNames(reflect.TypeFor[Spec]())); len(near) == 1 {
+			if near[0] == name {
+				return text + ": " + name + " is a field of " + strings.Join(fieldPlaces(name, "the job file", reflect.TypeFor[Spec]()), " and ")
+			}
 			return text + ": did you mean " + near[0] + "?"
 		}
 	}
 	return text
+}
+
+// fieldPlaces returns what has a field of this name: the place itself, whose fields are those of t, or the fields whose lists and maps have it.
+func fieldPlaces(name, place string, t reflect.Type) (places []string) {
+	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer || t.Kind() == reflect.Map {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for i := range t.NumField() {
+		tag := t.Field(i).Tag.Get("yaml")
+		if tag == "" {
+			continue
+		}
+		own, _, _ := strings.Cut(tag, ",")
+		more := []string{place}
+		if own != name {
+			more = fieldPlaces(name, cmp.Or(own, place), t.Field(i).Type)
+		}
+		for _, p := range more {
+			if !slices.Contains(places, p) {
+				places = append(places, p)
+			}
+		}
+	}
+	return places
 }
 
 // fieldNames returns the names of fields in a job file, including fields of its lists and maps.

@@ -65,3 +65,17 @@ func FuzzParseOptions(f *testing.F) {
 		_ = FieldLines(b)
 	})
 }
+
+// TestFieldOfAnotherPlace checks that a field that stands where it does not belong is named with its place.
+func TestFieldOfAnotherPlace(t *testing.T) {
+	for text, want := range map[string]string{
+		"covers: d\n":                           "covers is a field of tables",
+		"key: id\nqualifier: q\n":               "qualifier is a field of cells",
+		"tables:\n  - {table: x, salt_file: s}": "salt_file is a field of the job file",
+		"coverz: d\n":                           "did you mean covers?",
+	} {
+		if _, err := ParseSpec("job.yaml", []byte(text)); err == nil || !strings.HasSuffix(strings.TrimSpace(err.Error()), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
