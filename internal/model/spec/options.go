@@ -110,7 +110,7 @@ func yamlText(name string, err error) string {
 	return text
 }
 
-// fieldPlaces returns what has a field of this name: the place itself, whose fields are those of t, or the fields whose lists and maps have it.
+// fieldPlaces returns the places of a field of this name: the given place, whose fields are those of t, and the fields whose lists and maps have it.
 func fieldPlaces(name, place string, t reflect.Type) (places []string) {
 	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer || t.Kind() == reflect.Map {
 		t = t.Elem()
