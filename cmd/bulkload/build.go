@@ -49,9 +49,9 @@ func newBuildCmd(g *globals) *cobra.Command {
 		Short: "Build HFiles from exports; no cluster is needed",
 		Long: `Build reads exports and writes one HFile for each range between two split points
 to DIR/FAMILY, and a manifest next to them. Without --splits there is one range,
-and a salt in the key needs --salt-buckets or a modulus of its own. The family's settings default to SNAPPY, FAST_DIFF and ROW. If the job file lists
-further tables, the input is read once, and the files of each table are in
-DIR/TABLE/FAMILY.
+and the salt of a key needs --salt-buckets. The family's settings default to SNAPPY,
+FAST_DIFF and ROW. If the job file lists further tables, the input is read once, and
+the files of each table are in DIR/TABLE/FAMILY.
 
 With --plan and --share, build reads one of N shares of the input and writes its
 sorted rows to DIR, which all shares have in common. Merge makes the HFiles from

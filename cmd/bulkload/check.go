@@ -39,7 +39,8 @@ staging directory on HDFS, clocks, quotas, the inputs and this machine. For each
 problem it says what to do. It loads nothing; it creates a file in the staging
 directory and removes it again. A warning does not fail the check. Run makes the
 same checks before it begins. With --grants, check prints the rights that the job
-needs instead, as one command for an administrator per line.`,
+needs instead, as one command for an administrator per line. If HBase or HDFS cannot
+be asked, the list says that it is not complete, and the exit code is 3.`,
 		Example: `  bulkload check --table test:check
   bulkload check --job examples/check.yaml --input /exports/check/20171012 --output json
   bulkload check --job examples/check.yaml --input hdfs:///exports/check --grants`,

@@ -27,7 +27,7 @@ With --by, the values are those of an index that the job file lists under tables
 compares each entry with its row, and skips an entry whose row is deleted or has other
 values now.` + "\n\n" + formatHelp,
 		Example: `  bulkload get --job examples/check.yaml A208848994
-  bulkload get --job examples/opinion.yaml BN20170901001 02 --format table --columns id,opinion
+  bulkload get --job examples/opinion.yaml BN20170901001 02 --format table --columns id,submit_opinion
   bulkload get --job examples/check.yaml A208848994 --explain
   bulkload get --job check.yaml --by by_date 2017-10-12`,
 		Args: func(_ *cobra.Command, args []string) error {

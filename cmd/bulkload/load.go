@@ -37,8 +37,11 @@ With --replace the table then has exactly the rows of DIR, which must have the
 manifest of build or merge. With --into TABLE too, load makes a new table like it and
 loads into that one; see run.
 
-After a crash the same command resumes. After a success it does nothing until DIR has
-other files.`,
+The salts of build's keys must be as many as the table is split for, unless the
+build had --salt-buckets.
+
+After a crash the same command resumes. After a success it loads nothing until DIR has
+other files; with --verify full it verifies the table again.`,
 		Example: `  bulkload load --table test:check hfiles
   bulkload load --table test:check hdfs:///tmp/check-hfiles
   bulkload load --table test:check --replace --max-deletes 2% hdfs:///tmp/check-hfiles`,

@@ -169,7 +169,7 @@ func allFields() []SpecField {
 		{Name: "duplicates", Type: FieldText, Check: by(extsort.ParsePolicy), Fill: true, Default: "fail", Enum: []string{"fail", "first", "last", "versions"}, Usage: "rows with the same key: fail, first, last or versions (each with its cell_timestamp) (default fail)",
 			Doc: "Rows with the same key: the job fails, the first or the last in the order of the input is kept, or they become versions of one row, by their cell_timestamp."},
 		{Name: "versions", Type: FieldNumber, Default: "as many as the family keeps", Usage: "with `duplicates` versions: number of newest versions of a cell to load (default: as many as the family keeps)", Doc: "With duplicates: versions, the number of newest versions of a cell to load."},
-		{Name: "bad_records", Type: FieldScalar, Check: by(source.NewBudget), Default: "0", Usage: "bad records that are set aside before the job fails: N or P% (default 0)", Doc: "How many bad records are set aside before the job fails: N, or P% of the records read. With P% a job fails early when more than P% of the records read so far, at least 10,000, are bad; a share or a map does not."},
+		{Name: "bad_records", Type: FieldScalar, Check: by(source.NewBudget), Default: "0", Usage: "bad records that are set aside before the job fails: N or P% (default 0)", Doc: "How many bad records are set aside before the job fails: N, or P% of the records read. After 10,000 records a job with P% fails as soon as more than P% of the records so far are bad. A share, or a map on YARN, does not stop early: all are judged together."},
 		{Name: "allow_empty", Type: FieldBool, Default: "false", Usage: "accept an input without rows: empty files and directories, only headers, only bad records", Doc: "Whether an input without rows is accepted: empty files and directories, only headers, only bad records."},
 		{Name: "expect_records", Type: FieldNumber, Default: "any number", Usage: "expected number of records, such as that of SELECT COUNT(*); with another number nothing is loaded",
 			Doc: "Expected number of records, without headers and including bad ones, such as that of SELECT COUNT(*). A bad record that spans lines counts once per line. With another number nothing is loaded."},
@@ -244,7 +244,7 @@ func mappingFields() []SpecField {
 			{Name: "empty", Type: FieldText, Default: "the job's", Doc: "What is stored for an empty value: no cell, or an empty cell.", Enum: []string{"skip", "store"}},
 			{Name: "nulls", Type: FieldText, Default: "skip", Doc: "What is stored for NULL: no cell, or an empty cell; in a JSON object null.", Enum: []string{"skip", "store"}},
 		}},
-		{Name: "skip", Type: FieldTexts, Doc: "Columns to leave out of the rest and of JSON objects."},
+		{Name: "skip", Type: FieldTexts, Doc: "Columns for which `rest` makes no cell, and which `json` objects do not have."},
 		{Name: "cell_timestamp", Type: FieldObject, Default: "the job's timestamp", Doc: "A column with the timestamp of the record's cells.",
 			Fields: times("The column that holds the timestamp.", "yyyy-MM-dd HH:mm:ss[.SSS]")},
 		{Name: "cell_ttl", Type: FieldObject, Default: "as the family says", Doc: "A column with the time to live of the record's cells.", Fields: []SpecField{

@@ -96,6 +96,7 @@ class Manifest(_Manifest, total=False):
     reject_file: str
     row_sum: str  # of rekey: the sum of the rows' hashes without their keys
     runs: int
+    salt_buckets: int  # the modulus, if the job states it
     spill_bytes: int
     table: str
     times: ManifestTimes  # timestamps of cells that columns give, in milliseconds
