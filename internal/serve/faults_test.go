@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -119,6 +120,42 @@ func TestSaltsChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.get("/v1/check/rows?check_id=A").refuses(t, "a table that shows no modulus", tableUnfit)
+}
+
+// TestSaltsGoWhileReading merges two regions while an answer is made, so that the table shows no number of salts any more: the answer is a problem of the
+// table, on every route, and never an empty list.
+func TestSaltsGoWhileReading(t *testing.T) {
+	s := open(t, Options{Compat: true}, map[string]string{"check": checkJob})
+	s.fake.put(t, checkKey, 10, "id", "0000", "check_id", "A")
+	merge := func(context.Context) {
+		s.fake.mu.Lock()
+		defer s.fake.mu.Unlock()
+		if regions := s.fake.regions; len(regions) == 10 {
+			joined := loader.Region{Name: []byte("joined"), Start: regions[4].Start, End: regions[5].End}
+			s.fake.regions = slices.Concat(regions[:4], []loader.Region{joined}, regions[6:])
+		}
+	}
+	for path, get := range map[string]func(path string) reply{
+		"/v1/check/rows?check_id=A": s.get,
+		"/v1/check/scan":            s.get,
+		"/v1/check/rows:batch":      func(path string) reply { return s.post(path, `{"keys":[{"check_id":"A"}]}`) },
+	} {
+		s.fake.onScan = nil
+		s.fake.salted(10, 1)
+		if r := get(path); r.status != 200 || !strings.Contains(r.body, "0000") {
+			t.Fatalf("%s: %d %s", path, r.status, r.body)
+		}
+		s.fake.onRow = func(int, []byte) error { merge(t.Context()); return nil }
+		get(path).refuses(t, path, tableChanged)
+		s.fake.onRow = nil
+	}
+	s.fake.salted(10, 1)
+	s.fake.onScan = merge
+	for range 2 {
+		if r := s.get("/hbaseweb/get/check?check_id=A"); r.body != compatFailed {
+			t.Errorf("%s", r.body)
+		}
+	}
 }
 
 // TestSaltsStayUnfit checks that rows that a probe has found under other salts are refused until a check finds them right, also when the probes after

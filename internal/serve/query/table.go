@@ -33,7 +33,7 @@ var ErrMemory = errors.New("no memory is left for more rows")
 var (
 	// ErrRegionsChanged ends a steady read. The query may be repeated at once.
 	ErrRegionsChanged = errors.New("the table's regions changed while it was read")
-	// ErrSaltsChanged means that the table's split points imply another number of salts than before: the table was
+	// ErrSaltsChanged means that the table's split points imply another number of salts than before, or none: the table was
 	// replaced, or its regions were merged.
 	ErrSaltsChanged = errors.New("the number of salts that the table is split for has changed")
 )
@@ -65,7 +65,7 @@ func NewTable(c Cluster, s spec.Job) (*Table, error) {
 func (t *Table) Name() loader.TableName { return t.name }
 
 // modulus returns the salt modulus. It is determined from the first list of regions. Later lists that imply another
-// number are refused, because rows would not be found by it.
+// number, or none, are refused, because rows would not be found by it.
 func (t *Table) modulus(regions []loader.Region) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,6 +77,9 @@ func (t *Table) modulus(regions []loader.Region) (int, error) {
 		splits = append(splits, region.Start)
 	}
 	n, err := t.job.SaltModulus(splits)
+	if err != nil && t.salts > 0 { // no error of the query
+		return 0, fail.Errorf(fail.Check, "table %s: %w: it was %d, and its split points show none now; say which it is with %s", t.name, ErrSaltsChanged, t.salts, setting.SaltBuckets)
+	}
 	if err != nil {
 		return 0, err
 	}
