@@ -36,7 +36,7 @@ func failure(ctx context.Context, err error) *Problem {
 	case errors.Is(err, query.ErrMemory):
 		return problem(overloaded, "all memory for rows is in use")
 	case errors.Is(err, query.ErrSaltsUnfit):
-		return problem(tableUnfit, "rows of the table have other salts than this job computes, so that keys would not be found; its operator corrects salt_buckets")
+		return problem(tableUnfit, "rows of the table have other salts than this job computes, so that keys would not be found; its operator corrects salt_buckets or the key")
 	case errors.Is(err, query.ErrSaltsChanged):
 		return problem(tableChanged, "the table is split for another number of salts than when the job was loaded; its operator reloads the job files if that is right")
 	case errors.Is(err, query.ErrRegionsChanged):

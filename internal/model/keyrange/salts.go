@@ -72,6 +72,18 @@ func (s *Salts) Check(table string, first func(r Range, n int) ([][]byte, error)
 		setting.Count(s.modulus, "salt"), setting.SaltBuckets)
 }
 
+// Sample returns the ranges of at most n salts, and at most n ranges between the salts.
+func (s *Salts) Sample(n int) (salts, between []Range) {
+	for i := 0; i < len(s.heads); i += (len(s.heads) + n - 1) / n {
+		salts = append(salts, Range{Start: s.heads[i], Stop: loader.PrefixEnd(s.heads[i])})
+	}
+	gaps := s.gaps()
+	for i := 0; i < len(gaps); i += (len(gaps) + n - 1) / n {
+		between = append(between, gaps[i])
+	}
+	return salts, between
+}
+
 // gaps returns the ranges between the salts. All of them begin with the constant bytes that begin the key, if there are any.
 func (s *Salts) gaps() (list []Range) {
 	var lead []byte

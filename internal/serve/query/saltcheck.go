@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
@@ -18,7 +19,7 @@ import (
 // not find them.
 var ErrSaltsUnfit = errors.New("rows of the table have other salts than the job computes")
 
-// Limits of a check of salts: regions, and rows in each region. A row of more than checkedBytes is not read to its end, by probes neither.
+// Limits of a check of salts: regions, salts and ranges between them, and rows in each. A row of more than checkedBytes is not read to its end, by probes neither.
 const (
 	checkedRegions = 12
 	checkedRows    = 4
@@ -39,24 +40,30 @@ func (t *Table) Probe(ctx context.Context) error {
 // rows differ, so if a quarter differs the error is ErrSaltsUnfit. Salts that cannot be computed, because the table does
 // not have the columns as text, count as equal.
 func (t *Table) CheckSalts(ctx context.Context) error {
-	if t.key == nil || !keygen.NeedsRegions(t.key) {
+	if t.key == nil {
+		return nil
+	}
+	head := keyrange.Split(t.key).Head
+	if len(head) == 0 {
 		return nil
 	}
 	regions, n, err := t.split(ctx)
 	if err != nil {
 		return err
 	}
-	head := keyrange.Split(t.key).Head
 	columns := keygen.Columns(keygen.Concat{Parts: head})
 	cells, err := t.job.TextCells(columns)
 	if err != nil {
 		return nil // it cannot be computed
 	}
-	req := loader.ScanRequest{Table: t.name, Columns: columnsOf(cells), CacheBlocks: true, MaxRows: checkedRows, RowBytes: checkedBytes, ChunkBytes: checkedBytes, Prompt: true}
+	req := loader.ScanRequest{Table: t.name, Columns: columnsOf(cells), CacheBlocks: true, RowBytes: checkedBytes, ChunkBytes: checkedBytes, Prompt: true}
+	var lead []byte // rows without it are no keys of this job
+	if l, ok := head[0].(keygen.Literal); ok {
+		lead = l.Bytes
+	}
 	var seen, other int
-	step := max(1, len(regions)/checkedRegions)
-	for i := 0; i < len(regions); i += step {
-		req.Start, req.Stop = regions[i].Start, regions[i].End
+	for _, r := range t.samples(regions, n) {
+		req.Start, req.Stop, req.MaxRows = r.Start, r.Stop, r.rows
 		err := t.cluster.Scan(ctx, req, func(row loader.Row) error {
 			values := map[string]string{}
 			for at, name := range cells {
@@ -66,7 +73,7 @@ func (t *Table) CheckSalts(ctx context.Context) error {
 					}
 				}
 			}
-			if len(values) < len(columns) {
+			if len(values) < len(columns) || !bytes.HasPrefix(row.Key, lead) {
 				return nil
 			}
 			want, err := keyrange.Bytes(head, n, values)
@@ -82,10 +89,40 @@ func (t *Table) CheckSalts(ctx context.Context) error {
 			return cluster.Failure(fmt.Errorf("read rows to check their salts: %w", err))
 		}
 	}
+	if 4*other > seen && !keygen.NeedsRegions(t.key) {
+		return fail.Errorf(fail.Check, "table %s: %w: %d of %s; say by which key they were written with %s", t.name, ErrSaltsUnfit, other, setting.Count(seen, "row"), setting.Key)
+	}
 	if 4*other > seen {
 		return fail.Errorf(fail.Check, "table %s: %w: %d of %s, by a modulus of %d; say by which they were written with %s", t.name, ErrSaltsUnfit, other, setting.Count(seen, "row"), n, setting.SaltBuckets)
 	}
 	return nil
+}
+
+// saltSample is a range of rows of a check, and how many of them are read.
+type saltSample struct {
+	keyrange.Range
+	rows int64
+}
+
+// samples returns the rows to check: of regions, of salts, since regions need not begin with them, and as many between the salts.
+func (t *Table) samples(regions []loader.Region, modulus int) (list []saltSample) {
+	for i := 0; i < len(regions); i += max(1, len(regions)/checkedRegions) {
+		list = append(list, saltSample{keyrange.Range{Start: regions[i].Start, Stop: regions[i].End}, checkedRows})
+	}
+	all, err := keyrange.Split(t.key).Salts(modulus)
+	if err != nil || all == nil {
+		return list // there are too many
+	}
+	salts, between := all.Sample(checkedRegions)
+	for _, r := range salts {
+		if !slices.ContainsFunc(regions, func(x loader.Region) bool { return bytes.Equal(x.Start, r.Start) }) {
+			list = append(list, saltSample{r, checkedRows})
+		}
+	}
+	for _, r := range between {
+		list = append(list, saltSample{r, max(checkedRows*int64(len(salts)/len(between)), checkedRows)})
+	}
+	return list
 }
 
 // checkRange refuses a range of original keys if the table has rows with other salts, which the scans would miss. It checks a few rows.

@@ -1,0 +1,77 @@
+package query
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/partition"
+)
+
+// writtenBy returns a table of users that is read by a job and was written by another key. Rows have the columns of the job that are not skipped.
+func writtenBy(t *testing.T, s spec.Spec, key string) (*Table, *fakeCluster) {
+	t.Helper()
+	job, err := s.Resolve()
+	testcheck.Must(t, err)
+	e, err := keygen.Parse(key)
+	testcheck.Must(t, err)
+	p, err := keygen.Compile(e, keygen.Options{Regions: 10})
+	testcheck.Must(t, err)
+	m := &memoryTable{keeps: true}
+	for i := range 200 {
+		values := map[string]string{"user": fmt.Sprintf("user%d", i/4), "ts": fmt.Sprint(i)}
+		var fields [][]byte
+		for _, column := range p.Columns() {
+			fields = append(fields, []byte(values[column]))
+		}
+		row := loader.Row{}
+		row.Key, err = p.Append(nil, fields)
+		testcheck.Must(t, err)
+		for _, c := range job.Columns {
+			if !slices.Contains(s.Skip, c) {
+				row.Cells = append(row.Cells, loader.Cell{Family: []byte("f"), Qualifier: []byte(c), Value: []byte(values[c])})
+			}
+		}
+		m.rows = append(m.rows, row)
+	}
+	slices.SortFunc(m.rows, func(a, b loader.Row) int { return bytes.Compare(a.Key, b.Key) })
+	c := &fakeCluster{memoryTable: m, regions: splitAt(1, partition.SaltSplits(10)...)}
+	table, err := NewTable(c, job)
+	testcheck.Must(t, err)
+	return table, c
+}
+
+// TestCheckSaltsOfTheKey checks salts that have their number in the key, and so do not depend on the table.
+func TestCheckSaltsOfTheKey(t *testing.T) {
+	const rest = "user + '|' + ts"
+	for _, c := range []struct {
+		read, written string
+		unfit         bool
+	}{
+		{"salt(user, 3) + ", "salt(user, 3) + ", false},
+		{"salt(user, 3) + ", "salt(user, 7) + ", true},
+		{"bytesalt(user, 4) + ", "bytesalt(user, 16) + ", true},
+		{"spread(user) + ", "salt(user, 100) + ", true},
+		{"spread(user) + ", "spread(user) + ", false},
+		{"'u' + salt(user, 3) + ", "'v' + salt(user, 3) + ", false}, // rows of another program
+		{"'u' + salt(user, 3) + ", "'u' + salt(user, 7) + ", true},
+		{"", "salt(user, 3) + ", false}, // no salt
+	} {
+		table, cluster := writtenBy(t, spec.Spec{Table: "t", Key: c.read + rest, Query: []string{"user"}, Columns: []string{"user", "ts"}}, c.written+rest)
+		err := table.CheckSalts(t.Context())
+		cluster.regions = splitAt(2)
+		if one := table.CheckSalts(t.Context()); (one == nil) != (err == nil) {
+			t.Errorf("%q of rows by %q, in one region: %v", c.read, c.written, one)
+		}
+		if errors.Is(err, ErrSaltsUnfit) != c.unfit || !c.unfit && err != nil || c.unfit && fail.KindOf(err) != fail.Check {
+			t.Errorf("%q of rows by %q: %v", c.read, c.written, err)
+		}
+	}
+}
