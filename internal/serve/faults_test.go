@@ -182,6 +182,37 @@ func TestSaltsStayUnfit(t *testing.T) {
 	}
 }
 
+// TestSaltsOfAnEmptyTable checks that a check that saw no row does not count: rows that are loaded later, or after a truncate, are compared.
+func TestSaltsOfAnEmptyTable(t *testing.T) {
+	s := open(t, Options{}, map[string]string{"check": checkJob})
+	check := s.resources().byName["check"]
+	check.fit.checked.Store(false)
+	for _, when := range []string{"before the first load", "after a truncate"} {
+		s.fake.rows = nil
+		s.fake.salted(10, 2)
+		s.probe(t.Context(), check)
+		if r := s.get("/v1/check/rows?check_id=A"); r.status != 200 || r.ids() != "" {
+			t.Errorf("%s: %d %s", when, r.status, r.body)
+		}
+		for _, id := range []string{"A", "B", "C"} {
+			s.fake.put(t, checkKey, 7, "id", "0000", "check_id", id)
+		}
+		for _, id := range []string{"A", "B", "C"} {
+			s.get("/v1/check/rows?check_id="+id).refuses(t, when, tableUnfit)
+		}
+		s.fake.rows = nil
+		s.fake.put(t, checkKey, 10, "id", "0000", "check_id", "A")
+		s.probe(t.Context(), check)
+		if r := s.get("/v1/check/rows?check_id=A"); r.ids() != "0000" {
+			t.Errorf("%s, the right salts: %s", when, r.body)
+		}
+		scans := s.fake.scans
+		if s.get("/v1/check/rows?check_id=A"); s.fake.scans != scans+1 {
+			t.Errorf("%s: salts that are right are compared again", when)
+		}
+	}
+}
+
 // TestDeadline checks that a slow request gets a 504 at the deadline, and that its scan ends.
 func TestDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

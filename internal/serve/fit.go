@@ -21,7 +21,7 @@ type fit struct {
 // salted is a table, or an index, whose salts can be compared.
 type salted interface {
 	Name() loader.TableName
-	CheckSalts(ctx context.Context) error
+	CheckSalts(ctx context.Context) (done bool, err error)
 }
 
 // recheck repeats the check when the list of regions was read again. Requests do not wait for that, but if it finds other salts, they
@@ -34,18 +34,19 @@ func (f *fit) recheck(ctx context.Context, c query.Cluster, t salted) error {
 	if f.checked.Load() && f.regions.Load() == &regions[0] {
 		return nil
 	}
-	if err := t.CheckSalts(ctx); err != nil {
+	done, err := t.CheckSalts(ctx)
+	if err != nil {
 		if errors.Is(err, query.ErrSaltsUnfit) {
 			f.checked.Store(false)
 		}
 		return err
 	}
 	f.regions.Store(&regions[0])
-	f.checked.Store(true)
+	f.checked.Store(done)
 	return nil
 }
 
-// check compares the salts once. Concurrent callers share the check.
+// check compares the salts once, as soon as there are rows. Concurrent callers share the check.
 func (f *fit) check(ctx context.Context, t salted) error {
 	if f.checked.Load() {
 		return nil
@@ -53,8 +54,8 @@ func (f *fit) check(ctx context.Context, t salted) error {
 	done := f.flight.DoChan("", func() (any, error) {
 		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), probeTime, errDeadline)
 		defer cancel()
-		err := t.CheckSalts(ctx)
-		if err == nil {
+		done, err := t.CheckSalts(ctx)
+		if done {
 			f.checked.Store(true)
 		}
 		return nil, err

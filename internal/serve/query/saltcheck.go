@@ -38,23 +38,23 @@ func (t *Table) Probe(ctx context.Context) error {
 
 // CheckSalts reads a few rows and computes their salts from their columns. With a wrong modulus at least half of the
 // rows differ, so if a quarter differs the error is ErrSaltsUnfit. Salts that cannot be computed, because the table does
-// not have the columns as text, count as equal.
-func (t *Table) CheckSalts(ctx context.Context) error {
+// not have the columns as text, count as equal. done is false if there was no row to compare yet.
+func (t *Table) CheckSalts(ctx context.Context) (done bool, err error) {
 	if t.key == nil {
-		return nil
+		return true, nil
 	}
 	head := keyrange.Split(t.key).Head
 	if len(head) == 0 {
-		return nil
+		return true, nil
 	}
 	regions, n, err := t.split(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	columns := keygen.Columns(keygen.Concat{Parts: head})
 	cells, err := t.job.TextCells(columns)
 	if err != nil {
-		return nil // it cannot be computed
+		return true, nil // it cannot be computed
 	}
 	req := loader.ScanRequest{Table: t.name, Columns: columnsOf(cells), CacheBlocks: true, RowBytes: checkedBytes, ChunkBytes: checkedBytes, Prompt: true}
 	var lead []byte // rows without it are no keys of this job
@@ -86,16 +86,16 @@ func (t *Table) CheckSalts(ctx context.Context) error {
 			return nil
 		})
 		if err != nil && !errors.Is(err, loader.ErrRowTooLarge) {
-			return cluster.Failure(fmt.Errorf("read rows to check their salts: %w", err))
+			return false, cluster.Failure(fmt.Errorf("read rows to check their salts: %w", err))
 		}
 	}
 	if 4*other > seen && !keygen.NeedsRegions(t.key) {
-		return fail.Errorf(fail.Check, "table %s: %w: %d of %s; say by which key they were written with %s", t.name, ErrSaltsUnfit, other, setting.Count(seen, "row"), setting.Key)
+		return false, fail.Errorf(fail.Check, "table %s: %w: %d of %s; say by which key they were written with %s", t.name, ErrSaltsUnfit, other, setting.Count(seen, "row"), setting.Key)
 	}
 	if 4*other > seen {
-		return fail.Errorf(fail.Check, "table %s: %w: %d of %s, by a modulus of %d; say by which they were written with %s", t.name, ErrSaltsUnfit, other, setting.Count(seen, "row"), n, setting.SaltBuckets)
+		return false, fail.Errorf(fail.Check, "table %s: %w: %d of %s, by a modulus of %d; say by which they were written with %s", t.name, ErrSaltsUnfit, other, setting.Count(seen, "row"), n, setting.SaltBuckets)
 	}
-	return nil
+	return seen > 0, nil
 }
 
 // saltSample is a range of rows of a check, and how many of them are read.

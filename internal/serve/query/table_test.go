@@ -100,7 +100,7 @@ func TestCheckSalts(t *testing.T) {
 		"one region, one salt":          {1, 0, 1, false},
 	} {
 		table, _ := usersTable(t, c.written, c.said, c.split)
-		err := table.CheckSalts(t.Context())
+		_, err := table.CheckSalts(t.Context())
 		if errors.Is(err, ErrSaltsUnfit) != c.unfit || !c.unfit && err != nil || c.unfit && fail.KindOf(err) != fail.Check {
 			t.Errorf("%s: %v", name, err)
 		}
