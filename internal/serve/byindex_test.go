@@ -117,16 +117,35 @@ func TestIndexPagesWithoutMemory(t *testing.T) {
 	}
 }
 
+// keep removes the other cells of the entries of an index.
+func (f *fake) keep(column string) {
+	for i, r := range f.rows {
+		if bytes.IndexByte(r.Key, '|') >= 0 {
+			f.rows[i].Cells = slices.DeleteFunc(slices.Clone(r.Cells), func(c loader.Cell) bool { return string(c.Qualifier) != column })
+		}
+	}
+}
+
 // TestSaltsOfAnIndexChange checks that the salts of an index are compared again when its regions have changed, as those of the job's table are.
 func TestSaltsOfAnIndexChange(t *testing.T) {
+	for _, covers := range []string{"", "  covers: [day]\n"} {
+		t.Run(covers, func(t *testing.T) { saltsOfAnIndexChange(t, covers) })
+	}
+}
+
+func saltsOfAnIndexChange(t *testing.T, covers string) {
+	t.Helper()
 	const key = "salt(day) + " + dayKey
 	s := open(t, Options{}, map[string]string{"check": "table: check\nkey: " + checkKey + "\nquery: [check_id]\ncolumns: [id, check_id, day]\ntables:\n- index: by_day\n  table: by_day\n" +
-		"  key: >-\n    " + key + "\n  query: [day]\n  covers: [day]\n"})
+		"  key: >-\n    " + key + "\n  query: [day]\n" + covers})
 	write := func(salts int) {
 		s.fake.rows = nil
 		s.fake.put(t, checkKey, 10, "id", "0000", "check_id", "A")
 		for _, day := range []string{"17", "18", "19"} {
 			s.fake.put(t, key, salts, "id", "0000", "day", day, spec.RowCell, "gone")
+			if covers == "" {
+				s.fake.keep(spec.RowCell)
+			}
 		}
 	}
 	check := s.resources().byName["check"]
@@ -146,6 +165,18 @@ func TestSaltsOfAnIndexChange(t *testing.T) {
 	write(10)
 	if r := s.get("/v1/check/rows?by=by_day&day=17"); r.status != 200 {
 		t.Errorf("entries with the right salts: %s", r.body)
+	}
+}
+
+// TestIndexWithoutAModulus checks that an index whose regions do not show the number of its salts is a problem of the table, which the log has.
+func TestIndexWithoutAModulus(t *testing.T) {
+	var log bytes.Buffer
+	s := open(t, Options{Log: textLog(&log)}, map[string]string{"check": "table: check\nkey: id + '|' + check_id\nquery: [id]\ncolumns: [id, check_id, day]\ntables:\n- index: by_day\n  table: by_day\n" +
+		"  key: >-\n    salt(day) + " + dayKey + "\n  query: [day]\n"})
+	s.fake.regions = []loader.Region{{Name: []byte("one"), End: []byte("m")}, {Name: []byte("two"), Start: []byte("m")}}
+	s.get("/v1/check/rows?by=by_day&day=17").refuses(t, "no modulus", tableUnfit)
+	if !strings.Contains(log.String(), "are not split by salt") {
+		t.Errorf("log: %s", log.String())
 	}
 }
 

@@ -99,7 +99,9 @@ func (x *Index) Needs() []string { return slices.Clone(x.columns) }
 func (x *Index) Name() loader.TableName { return x.index.name }
 
 // CheckSalts is [Table.CheckSalts] of the index.
-func (x *Index) CheckSalts(ctx context.Context) (done bool, err error) { return x.index.CheckSalts(ctx) }
+func (x *Index) CheckSalts(ctx context.Context) (done bool, err error) {
+	return x.index.CheckSalts(ctx)
+}
 
 // Read is [ReadBy] on the open cluster. It reads a few rows at a time. Their memory is held above [Query.Memory] if [Query.More] grants it.
 func (x *Index) Read(ctx context.Context, q Query, fn func(loader.Row) error) (*ReadStats, error) {

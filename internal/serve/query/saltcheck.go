@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/keyrange"
+	"bulkload/internal/model/spec"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
@@ -36,51 +37,34 @@ func (t *Table) Probe(ctx context.Context) error {
 	return cluster.Failure(err)
 }
 
-// CheckSalts reads a few rows and computes their salts from their columns. With a wrong modulus at least half of the
-// rows differ, so if a quarter differs the error is ErrSaltsUnfit. Salts that cannot be computed, because the table does
-// not have the columns as text, count as equal. done is false if there was no row to compare yet.
+// CheckSalts reads a few rows and computes their salts from their columns, or from their keys if the table does not have the columns as text. With a
+// wrong modulus at least half of the rows differ, so if a quarter differs the error is ErrSaltsUnfit. Salts that cannot be computed count as equal. done
+// is false if there was no row to compare yet.
 func (t *Table) CheckSalts(ctx context.Context) (done bool, err error) {
-	if t.key == nil {
-		return true, nil
-	}
-	head := keyrange.Split(t.key).Head
-	if len(head) == 0 {
+	if t.key == nil || len(keyrange.Split(t.key).Head) == 0 {
 		return true, nil
 	}
 	regions, n, err := t.split(ctx)
 	if err != nil {
 		return false, err
 	}
-	columns := keygen.Columns(keygen.Concat{Parts: head})
-	cells, err := t.job.TextCells(columns)
+	judge, err := t.newSaltJudge(n)
 	if err != nil {
-		return true, nil // it cannot be computed
+		return true, nil // no salt can be computed
 	}
-	req := loader.ScanRequest{Table: t.name, Columns: columnsOf(cells), CacheBlocks: true, RowBytes: checkedBytes, ChunkBytes: checkedBytes, Prompt: true}
-	var lead []byte // rows without it are no keys of this job
-	if l, ok := head[0].(keygen.Literal); ok {
-		lead = l.Bytes
+	req := loader.ScanRequest{Table: t.name, CacheBlocks: true, RowBytes: checkedBytes, ChunkBytes: checkedBytes, Prompt: true}
+	if req.Columns = columnsOf(judge.cells); judge.parser != nil {
+		req.Columns, req.Families = nil, t.job.Families()
 	}
 	var seen, other int
 	for _, r := range t.samples(regions, n) {
 		req.Start, req.Stop, req.MaxRows = r.Start, r.Stop, r.rows
 		err := t.cluster.Scan(ctx, req, func(row loader.Row) error {
-			values := map[string]string{}
-			for at, name := range cells {
-				for _, c := range row.Cells {
-					if name.Qualifier == string(c.Qualifier) && name.Family == string(c.Family) {
-						values[columns[at]] = string(c.Value)
-					}
-				}
+			equal, known := judge.row(row)
+			if known {
+				seen++
 			}
-			if len(values) < len(columns) || !bytes.HasPrefix(row.Key, lead) {
-				return nil
-			}
-			want, err := keyrange.Bytes(head, n, values)
-			if err != nil {
-				return nil // no key of this job
-			}
-			if seen++; !bytes.HasPrefix(row.Key, want) {
+			if known && !equal {
 				other++
 			}
 			return nil
@@ -96,6 +80,58 @@ func (t *Table) CheckSalts(ctx context.Context) (done bool, err error) {
 		return false, fail.Errorf(fail.Check, "table %s: %w: %d of %s, by a modulus of %d; say by which they were written with %s", t.name, ErrSaltsUnfit, other, setting.Count(seen, "row"), n, setting.SaltBuckets)
 	}
 	return seen > 0, nil
+}
+
+// saltJudge compares the salts of rows.
+type saltJudge struct {
+	head    []keygen.Expr
+	lead    []byte // constant bytes that begin the key: rows without them are no keys of the job
+	modulus int
+	columns []string        // columns of the salts
+	cells   []spec.CellName // their cells
+
+	parser *keygen.KeyParser // instead of cells: takes the columns from keys
+	values [][]byte
+}
+
+// newSaltJudge returns an error if the salts cannot be computed.
+func (t *Table) newSaltJudge(modulus int) (*saltJudge, error) {
+	j := &saltJudge{head: keyrange.Split(t.key).Head, modulus: modulus}
+	if l, ok := j.head[0].(keygen.Literal); ok {
+		j.lead = l.Bytes
+	}
+	j.columns = keygen.Columns(keygen.Concat{Parts: j.head})
+	var err error
+	if j.cells, err = t.job.TextCells(j.columns); err == nil {
+		return j, nil
+	}
+	if j.parser, err = keygen.CompileParser(t.key, keygen.Options{Regions: modulus}); err == nil {
+		j.values = make([][]byte, len(j.parser.Columns()))
+	}
+	return j, err
+}
+
+// row reports whether a row has the salt that the job computes, if that is known.
+func (j *saltJudge) row(row loader.Row) (equal, known bool) {
+	if !bytes.HasPrefix(row.Key, j.lead) {
+		return false, false
+	}
+	if j.parser != nil {
+		return !errors.Is(j.parser.Parse(row.Key, j.values), keygen.ErrForeignKey), true
+	}
+	values := map[string]string{}
+	for at, name := range j.cells {
+		for _, c := range row.Cells {
+			if name.Qualifier == string(c.Qualifier) && name.Family == string(c.Family) {
+				values[j.columns[at]] = string(c.Value)
+			}
+		}
+	}
+	want, err := keyrange.Bytes(j.head, j.modulus, values)
+	if len(values) < len(j.columns) || err != nil {
+		return false, false // no key of this job
+	}
+	return bytes.HasPrefix(row.Key, want), true
 }
 
 // saltSample is a range of rows of a check, and how many of them are read.

@@ -75,3 +75,21 @@ func TestCheckSaltsOfTheKey(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckSaltsWithoutCells checks salts whose columns the table does not have as text: they are taken from the row keys.
+func TestCheckSaltsWithoutCells(t *testing.T) {
+	typed := spec.Mapping{Cells: []spec.CellSpec{{Column: "user", Type: "decimal"}, {Column: "ts"}}}
+	for name, s := range map[string]spec.Spec{"not stored": {Mapping: spec.Mapping{Skip: []string{"user"}}}, "typed": {Mapping: typed}} {
+		for written, unfit := range map[string]bool{"salt(user, 7)": true, "salt(user)": false} {
+			s.Table, s.Key, s.Columns = "t", "salt(user) + user + '|' + ts", []string{"user", "ts"}
+			table, _ := writtenBy(t, s, written+" + user + '|' + ts")
+			if done, err := table.CheckSalts(t.Context()); errors.Is(err, ErrSaltsUnfit) != unfit || !unfit && (err != nil || !done) {
+				t.Errorf("%s, rows by %s: %t, %v", name, written, done, err)
+			}
+		}
+	}
+	table, _ := writtenBy(t, spec.Spec{Table: "t", Key: "salt(user) + md5hex(user) + ts", Columns: []string{"user", "ts"}, Mapping: typed}, "salt(user, 7) + md5hex(user) + ts")
+	if done, err := table.CheckSalts(t.Context()); err != nil || !done {
+		t.Errorf("salts that cannot be computed: %t, %v", done, err)
+	}
+}
