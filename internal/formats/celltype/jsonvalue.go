@@ -54,6 +54,11 @@ func (c Type) JSON() JSONForm {
 	return JSONForm{Type: "string"}
 }
 
+// BytesJSON returns the form of values whose type is not known: all are written as {"base64":"…"}.
+func BytesJSON() JSONForm {
+	return JSONForm{Type: "string", write: func(dst, _ []byte) ([]byte, bool) { return dst, false }}
+}
+
 func (c Type) layoutOr(layout string) string {
 	return cmp.Or(c.Layout, layout)
 }

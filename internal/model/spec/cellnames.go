@@ -2,6 +2,7 @@ package spec
 
 import (
 	"cmp"
+	"slices"
 
 	"bulkload/internal/formats/celltype"
 	"bulkload/internal/model/fail"
@@ -43,6 +44,25 @@ func (s Spec) CellsOf(columns []string, visit func(column int, name CellName, co
 			visit(i, CellName{cmp.Or(c.Family, s.FamilyName()), cmp.Or(c.Qualifier, column)}, convert)
 		}
 	}
+}
+
+// OpenTypes returns the types of the cells that the mapping makes under names that the job does not have, by family: cells whose qualifiers are values,
+// and those of a rest if the columns are not known.
+func (s Spec) OpenTypes() map[string][]celltype.Type {
+	open := map[string][]celltype.Type{}
+	for _, c := range s.Entries() {
+		if c.QualifierFrom == "" && (!c.Rest || len(s.Columns) > 0) {
+			continue
+		}
+		t := c.CellType()
+		if t.Type == "text" {
+			t = celltype.Type{}
+		}
+		if family := cmp.Or(c.Family, s.FamilyName()); !slices.Contains(open[family], t) {
+			open[family] = append(open[family], t)
+		}
+	}
+	return open
 }
 
 // CellNames returns the cells that the mapping makes from a single column.

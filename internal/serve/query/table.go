@@ -208,21 +208,26 @@ func (t *Table) blockSize(ctx context.Context) int {
 	return f.BlockSize
 }
 
-// reverters returns the reverters of the cells whose values differ from their texts.
+// reverters returns the reverters of all cells that the job names; nil if the value is the text. Under no qualifier it has that of the family's other cells,
+// if these have one type.
 func reverters(s spec.Job) map[spec.CellName]celltype.Reverter {
 	all := map[spec.CellName]celltype.Reverter{}
+	for family, types := range s.OpenTypes() {
+		if len(types) == 1 {
+			all[spec.CellName{Family: family}] = types[0].Reverter()
+		}
+	}
+	s.CellsOf(s.Columns, func(_ int, name spec.CellName, _ celltype.Converter) { all[name] = nil })
 	for _, c := range s.Entries() {
-		r := c.CellType().Reverter()
-		if r == nil || c.QualifierFrom != "" {
+		if c.QualifierFrom != "" {
 			continue
 		}
-		family := cmp.Or(c.Family, s.FamilyName())
 		names := c.ColumnNames()
 		if c.Qualifier != "" {
 			names = []string{c.Qualifier}
 		}
 		for _, q := range names {
-			all[spec.CellName{Family: family, Qualifier: q}] = r
+			all[spec.CellName{Family: cmp.Or(c.Family, s.FamilyName()), Qualifier: q}] = c.CellType().Reverter()
 		}
 	}
 	return all
@@ -233,10 +238,15 @@ func reverters(s spec.Job) map[spec.CellName]celltype.Reverter {
 func revert(all map[spec.CellName]celltype.Reverter, row loader.Row) {
 	for i := range row.Cells {
 		c := &row.Cells[i]
-		if r := all[spec.CellName{Family: string(c.Family), Qualifier: string(c.Qualifier)}]; r != nil {
-			if text, ok := r(c.Value); ok {
-				c.Value = []byte(text)
-			}
+		r, ok := all[spec.CellName{Family: string(c.Family), Qualifier: string(c.Qualifier)}]
+		if !ok {
+			r = all[spec.CellName{Family: string(c.Family)}]
+		}
+		if r == nil {
+			continue
+		}
+		if text, ok := r(c.Value); ok {
+			c.Value = []byte(text)
 		}
 	}
 }

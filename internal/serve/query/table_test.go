@@ -341,3 +341,21 @@ func TestTokensAfterAMerge(t *testing.T) {
 		}
 	}
 }
+
+// TestTypesOfValuesAsQualifiers checks that cells whose qualifiers are values are read as the texts of their type, unless their family has several types.
+func TestTypesOfValuesAsQualifiers(t *testing.T) {
+	wide := func(family, typ string) spec.CellSpec {
+		return spec.CellSpec{Column: "n", Family: family, QualifierFrom: "q", Type: typ}
+	}
+	job, err := spec.Spec{Table: "t", Key: "id", Columns: []string{"id", "n", "q"},
+		Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "id", Family: "o"}, wide("o", "int"), wide("p", "int"), wide("p", "")}}}.Resolve()
+	testcheck.Must(t, err)
+	row := loader.Row{}
+	for _, c := range [][3]string{{"o", "17", "\x00\x00\x00A"}, {"o", "id", "\x00\x00\x00A"}, {"p", "1", "\x00\x00\x00A"}} {
+		row.Cells = append(row.Cells, loader.Cell{Family: []byte(c[0]), Qualifier: []byte(c[1]), Value: []byte(c[2])})
+	}
+	revert(reverters(job), row)
+	if got := []string{string(row.Cells[0].Value), string(row.Cells[1].Value), string(row.Cells[2].Value)}; !slices.Equal(got, []string{"65", "\x00\x00\x00A", "\x00\x00\x00A"}) {
+		t.Errorf("%q", got)
+	}
+}

@@ -15,12 +15,11 @@ type Encoder struct {
 	cells  []*loader.Cell // cells of the row, by column
 	others []*loader.Cell
 	order  []int // column of the i-th cell of an earlier row, which later rows mostly repeat; -1: none
-	text   celltype.JSONForm
 }
 
 // NewEncoder returns an encoder for rows of a shape.
 func NewEncoder(s *Shape) *Encoder {
-	return &Encoder{shape: s, cells: make([]*loader.Cell, len(s.Columns)), order: make([]int, 0, len(s.Columns)), text: celltype.Type{}.JSON()}
+	return &Encoder{shape: s, cells: make([]*loader.Cell, len(s.Columns)), order: make([]int, 0, len(s.Columns))}
 }
 
 // column returns the index in Columns of the i-th cell of a row, or -1.
@@ -77,7 +76,7 @@ func (e *Encoder) Append(dst []byte, row loader.Row) []byte {
 		}
 		dst = e.appendLabel(dst, c)
 		dst = append(dst, ':')
-		dst = e.text.Append(dst, c.Value)
+		dst = e.shape.open[string(c.Family)].Append(dst, c.Value) // text if the job does not write there
 	}
 	clear(e.cells) // allow the row's cells to be freed
 	clear(e.others)

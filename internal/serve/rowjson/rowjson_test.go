@@ -115,6 +115,23 @@ func TestNamesDiffer(t *testing.T) {
 	}
 }
 
+// TestTypesOfValuesAsQualifiers checks that cells whose qualifiers are values have the form of their type, and are base64 if their family has several types.
+func TestTypesOfValuesAsQualifiers(t *testing.T) {
+	wide := func(family, typ string) spec.CellSpec {
+		return spec.CellSpec{Column: "n", Family: family, QualifierFrom: "q", Type: typ}
+	}
+	s := New(spec.Spec{Columns: []string{"id", "n", "q"}, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "id", Family: "o"}, wide("o", "int"), wide("p", "int"), wide("p", "")}}})
+	row := cells("o:17", "\x00\x00\x00A", "o:18", "no number", "o:id", "text", "p:1", "A")
+	if got, want := string(NewEncoder(s).Append(nil, row)), `{"o:id":"text","o:17":65,"o:18":{"base64":"bm8gbnVtYmVy"},"p:1":{"base64":"QQ=="}}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	selected, err := s.Select([]string{"p:1", "o:17"}, query.SplitColumn)
+	testcheck.Must(t, err)
+	if got, want := string(NewEncoder(selected).Append(nil, row)), `{"p:1":{"base64":"QQ=="},"o:17":65}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func TestEncoder(t *testing.T) {
 	s := New(spec.Spec{Columns: []string{"id", "n", "text"}, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "n", Type: "int"}, {Rest: true}}}})
 	e := NewEncoder(s)

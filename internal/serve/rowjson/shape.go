@@ -22,7 +22,7 @@ type Shape struct {
 	// Columns are the first members, in this order, null where a row has no such cell.
 	Columns []Column
 
-	open   []string // families that have cells that the job does not name: see Open
+	open   map[string]celltype.JSONForm // of cells that the job does not name, by family: see Open
 	family string
 	only   bool // only the Columns
 	labels [][]byte
@@ -31,7 +31,12 @@ type Shape struct {
 
 // New returns the shape of a job's rows.
 func New(s spec.Spec) *Shape {
-	shape := &Shape{family: s.FamilyName()}
+	shape := &Shape{family: s.FamilyName(), open: map[string]celltype.JSONForm{}}
+	for family, types := range s.OpenTypes() {
+		if shape.open[family] = celltype.BytesJSON(); len(types) == 1 {
+			shape.open[family] = types[0].JSON()
+		}
+	}
 	named := slices.Clone(s.Skip)
 	for _, c := range s.Cells {
 		if !c.JSON {
@@ -46,7 +51,6 @@ func New(s spec.Spec) *Shape {
 		names := c.ColumnNames()
 		switch {
 		case c.QualifierFrom != "":
-			shape.open = append(shape.open, cmp.Or(c.Family, shape.family))
 			continue
 		case c.Rest:
 			names = nil
@@ -54,9 +58,6 @@ func New(s spec.Spec) *Shape {
 				if !slices.Contains(named, column) {
 					names = append(names, column)
 				}
-			}
-			if len(s.Columns) == 0 {
-				shape.open = append(shape.open, cmp.Or(c.Family, shape.family))
 			}
 		case c.Qualifier != "":
 			names = []string{c.Qualifier}
@@ -109,10 +110,11 @@ func (s *Shape) Select(names []string, split func(name, family string) (string, 
 	selected := &Shape{family: s.family, only: true}
 	for _, name := range names {
 		family, qualifier := split(name, s.family)
-		col := Column{Name: Name(s.family, family, qualifier), Family: family, Qualifier: qualifier, Form: celltype.Type{}.JSON()}
+		form, open := s.open[family]
+		col := Column{Name: Name(s.family, family, qualifier), Family: family, Qualifier: qualifier, Form: form}
 		if i, ok := s.at[family][qualifier]; ok {
 			col = s.Columns[i]
-		} else if !slices.Contains(s.open, family) || qualifier == "" {
+		} else if !open || qualifier == "" {
 			return nil, &ColumnError{Column: name}
 		}
 		if slices.ContainsFunc(selected.Columns, func(c Column) bool { return c.Name == col.Name }) {
