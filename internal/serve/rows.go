@@ -114,6 +114,7 @@ func (s *Server) getPage(w http.ResponseWriter, r *http.Request, res *resource, 
 // asked returns a query with the settings of all queries of the service.
 func (s *Server) asked(res *resource, q query.Query) query.Query {
 	q.Memory, q.Stored, q.Steady, q.Bound, q.RowBytes = spec.Size(s.limits.ScanMemory), true, true, res.bound, s.limits.Bytes
+	q.ByValue = true // an answer has no warnings
 	if q.Columns == nil {
 		q.Columns = res.granted
 	}

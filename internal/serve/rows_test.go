@@ -121,6 +121,18 @@ func TestScan(t *testing.T) {
 	s.get("/v1/check/scan?from=a").refuses(t, "a hashed key", badQuery)
 }
 
+// TestScanOfKeys checks that a range whose rows could only be found by the order of their keys, which is not that of the values, is refused.
+func TestScanOfKeys(t *testing.T) {
+	s := open(t, Options{}, map[string]string{"byuser": "table: t\nkey: user + '|' + ts\ncolumns: [user, ts, id]\nskip: [user]\n"})
+	s.fake.put(t, "user + '|' + ts", 10, "user", "R1", "ts", "1", "id", "a")
+	s.get("/v1/byuser/scan?from=R1&to=R10").refuses(t, "a range", badQuery)
+	for _, path := range []string{"prefix=R1%7C", "prefix=R1", ""} {
+		if r := s.get("/v1/byuser/scan?" + path); r.status != 200 || r.ids() != "a" {
+			t.Errorf("%s: %d %s", path, r.status, r.body)
+		}
+	}
+}
+
 // TestStrict checks that unknown parts of a request are refused by name.
 func TestStrict(t *testing.T) {
 	s := checks(t, Options{}, 1)

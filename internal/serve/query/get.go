@@ -103,6 +103,9 @@ func (r *reading) between(s spec.Job, k keyrange.Key, modulus int, q Query) (err
 	}
 	plain, keyErr := k.Between(modulus, q.From, q.To)
 	cells, err := s.TextCells(values.Columns())
+	if err != nil && q.ByValue {
+		return fail.Errorf(fail.Config, "values of several lengths are not in the order of their keys, and the table does not have %q as text to compare them: give a prefix", values.Columns())
+	}
 	if err != nil {
 		r.byKey, r.keys = true, plain
 		return keyErr

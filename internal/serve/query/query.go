@@ -68,6 +68,9 @@ type Query struct {
 	// Borrowed lends rows to the reader's function until it returns. Their memory is reused for later rows, including rows of
 	// other reads. Default: the function may keep the rows.
 	Borrowed bool
+	// ByValue refuses a range whose rows cannot be found by values, because the table does not have the key's columns as text. Default: the range is one
+	// of keys, and ReadStats.KeyOrder is set.
+	ByValue bool
 	// Bound is additional data that page tokens are bound to, such as the digest of a job file. Default: nothing.
 	Bound []byte
 }
