@@ -223,7 +223,9 @@ func (r *reading) setColumns(s spec.Job, q Query, others []spec.CellName) error 
 		if qualifier == "" {
 			return fail.Errorf(fail.Config, "columns: %q names no column", c)
 		}
-		add(family, qualifier)
+		if !add(family, qualifier) {
+			return fail.Errorf(fail.Config, "columns: %q is named twice", c)
+		}
 	}
 	for _, c := range others {
 		if add(c.Family, c.Qualifier) {

@@ -359,3 +359,13 @@ func TestTypesOfValuesAsQualifiers(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestColumnsTwice checks that a column that is asked for twice is refused, under whatever names.
+func TestColumnsTwice(t *testing.T) {
+	table, _ := usersTable(t, 10, 0, 10)
+	for _, columns := range [][]string{{"ts", "ts"}, {"ts", "f:ts"}} {
+		if _, err := table.Read(t.Context(), Query{Columns: columns}, count(new(int))); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "twice") {
+			t.Errorf("%q: %v", columns, err)
+		}
+	}
+}
