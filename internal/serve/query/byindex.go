@@ -40,7 +40,8 @@ func ReadBy(ctx context.Context, env *cluster.Env, s spec.Job, index string, q Q
 	if err != nil {
 		return nil, err
 	}
-	return x.read(ctx, q, start, fn)
+	st, err := x.read(ctx, q, start, fn)
+	return x.index.checkFound(ctx, q, st, err)
 }
 
 // An Index is a table and one of its indexes, prepared for queries. Safe for concurrent use.

@@ -146,10 +146,7 @@ func Read(ctx context.Context, env *cluster.Env, s spec.Job, q Query, fn func(lo
 	if err != nil {
 		return nil, err
 	}
-	if err := t.checkRange(ctx, q); err != nil {
-		return nil, err
-	}
-	return t.read(ctx, q, start, fn)
+	return t.readChecked(ctx, q, start, fn)
 }
 
 // newReading determines the key ranges and the columns to read.

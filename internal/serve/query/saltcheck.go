@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
@@ -159,6 +160,24 @@ func (t *Table) samples(regions []loader.Region, modulus int) (list []saltSample
 		list = append(list, saltSample{r, max(checkedRows*int64(len(salts)/len(between)), checkedRows)})
 	}
 	return list
+}
+
+// readChecked is read with the checks of a command: of a range before, of a query key after it.
+func (t *Table) readChecked(ctx context.Context, q Query, start time.Time, fn func(loader.Row) error) (*ReadStats, error) {
+	if err := t.checkRange(ctx, q); err != nil {
+		return nil, err
+	}
+	st, err := t.read(ctx, q, start, fn)
+	return t.checkFound(ctx, q, st, err)
+}
+
+// checkFound refuses a table whose rows have other salts than the job computes if a query key has no row, or has rows under several salts: rows under
+// other salts would be missing. It takes and returns the results of a read.
+func (t *Table) checkFound(ctx context.Context, q Query, st *ReadStats, err error) (*ReadStats, error) {
+	if err == nil && q.Values != nil && q.Page == "" && (st.Rows == 0 || st.Heads > 1) {
+		_, err = t.CheckSalts(ctx)
+	}
+	return st, err
 }
 
 // checkRange refuses a range of original keys if the table has rows with other salts, which the scans would miss. It checks a few rows.

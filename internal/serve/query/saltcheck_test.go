@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
@@ -91,5 +92,26 @@ func TestCheckSaltsWithoutCells(t *testing.T) {
 	table, _ := writtenBy(t, spec.Spec{Table: "t", Key: "salt(user) + md5hex(user) + ts", Columns: []string{"user", "ts"}, Mapping: typed}, "salt(user, 7) + md5hex(user) + ts")
 	if done, err := table.CheckSalts(t.Context()); err != nil || !done {
 		t.Errorf("salts that cannot be computed: %t, %v", done, err)
+	}
+}
+
+// TestGetOfOtherSalts checks that a get that found no row, or only those of some salts, compares the salts, and that one that found its row does not.
+func TestGetOfOtherSalts(t *testing.T) {
+	table, c := usersTable(t, 10, 0, 9)
+	found, scans := 0, c.scans.Load()
+	for i := range 50 {
+		n, before := 0, c.scans.Load()
+		_, err := table.readChecked(t.Context(), Query{Values: []string{fmt.Sprintf("user%d", i)}}, time.Now(), count(&n))
+		if n == 0 && !errors.Is(err, ErrSaltsUnfit) || n > 0 && (err != nil || c.scans.Load() != before+1) {
+			t.Errorf("user%d: %d rows, %v, %d scans", i, n, err, c.scans.Load()-before)
+		}
+		found += n
+	}
+	if found == 0 || found == 200 || c.scans.Load() == scans {
+		t.Errorf("%d rows", found)
+	}
+	table, _ = usersTable(t, 10, 0, 10)
+	if st, err := table.readChecked(t.Context(), Query{Values: []string{"nobody"}}, time.Now(), count(&found)); err != nil || st.Rows != 0 {
+		t.Errorf("right salts: %+v, %v", st, err)
 	}
 }
