@@ -290,3 +290,17 @@ func TestLargeRowsByAnIndex(t *testing.T) {
 		t.Errorf("a large row of another day: %d %s", r.status, r.body)
 	}
 }
+
+// TestExamplesAreAnswered checks that the requests that the page of the description shows as examples are valid.
+func TestExamplesAreAnswered(t *testing.T) {
+	s := indexed(t, Options{}, 1)
+	page := s.get("/docs").body
+	for _, path := range []string{"/v1/check/rows?check_id=VALUE&limit=10", "/v1/check/scan?prefix=VALUE,VALUE&limit=10", "/v1/orders/rows?user=VALUE&limit=10", "/v1/orders/scan?prefix=VALUE&limit=10"} {
+		if !strings.Contains(page, strings.ReplaceAll(path, "&", "&amp;")) {
+			t.Errorf("not shown: %s", path)
+		}
+		if r := s.get(path); r.status != 200 {
+			t.Errorf("%s: %d %s", path, r.status, r.body)
+		}
+	}
+}

@@ -38,15 +38,18 @@ type docsParameter struct {
 	Required            bool
 }
 
-// example returns an example request with the required parameters, or with the bounds of a range.
-func (q *docsRequest) example() string {
+// example returns an example request of the rows of a query key or of a range, or one with the required parameters. res is the job of the path, or nil.
+func (q *docsRequest) example(res *resource) string {
 	if q.Method != "GET" {
 		return ""
 	}
 	given := []string{}
 	for _, p := range q.Parameters {
 		switch {
-		case p.Required || p.Name == "prefix":
+		case p.Name == "prefix" && res != nil: // the columns that must be alike are complete, the next one begins so
+			alike, _ := res.table.Ranges()
+			given = append(given, "prefix=VALUE"+strings.Repeat(",VALUE", len(alike)))
+		case p.Required || res != nil && slices.Contains(res.columns, p.Name):
 			given = append(given, p.Name+"=VALUE")
 		case p.Name == "limit": // it follows the others
 			given = append(given, "limit=10")
@@ -131,7 +134,11 @@ func (p *pages) getDocs(w http.ResponseWriter, r *http.Request) error {
 			for _, a := range o.Parameters {
 				q.Parameters = append(q.Parameters, docsParameter{a.Name, a.Description, values(a.Schema), a.Required})
 			}
-			q.Example = q.example()
+			var of *resource
+			if name, ok := strings.CutPrefix(path, "/v1/"); ok {
+				of = note(r).caller.jobs.byName[strings.Split(name, "/")[0]]
+			}
+			q.Example = q.example(of)
 			page.Requests = append(page.Requests, q)
 		}
 	}
