@@ -44,7 +44,7 @@ func (c Type) JSON() JSONForm {
 		}
 		return JSONForm{"string", "decimal", textJSON(decimalBytesText, never)}
 	case "date":
-		if dates, err := keygen.NewDates("yyyy-MM-dd", c.Zone); err == nil && !strings.ContainsAny(c.layoutOr("yyyy-MM-dd"), "HhKkmsSnNAau") {
+		if dates, err := keygen.NewDates("yyyy-MM-dd", c.Zone); err == nil && !hasTime(c.layoutOr("yyyy-MM-dd")) {
 			return JSONForm{"string", "date", dateJSON(dates, phoenix)}
 		}
 		return JSONForm{"string", "date-time", instantJSON(phoenix)}
@@ -52,6 +52,16 @@ func (c Type) JSON() JSONForm {
 		return JSONForm{"string", "date-time", instantJSON(phoenix)}
 	}
 	return JSONForm{Type: "string"}
+}
+
+// hasTime reports whether a layout has a time of the day or an offset, so that its values need not be starts of days in the type's zone.
+func hasTime(layout string) bool {
+	for i, part := range strings.Split(layout, "'") {
+		if i%2 == 0 && strings.ContainsAny(part, "HhKkmsSnNAauXxZzOV") { // the others are quoted
+			return true
+		}
+	}
+	return false
 }
 
 // BytesJSON returns the form of values whose type is not known: all are written as {"base64":"…"}.
