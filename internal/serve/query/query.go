@@ -246,12 +246,22 @@ func columnsOf(cells []spec.CellName) []loader.Column {
 	return columns
 }
 
-// SplitColumn parses family:qualifier; a name without a colon is a qualifier of the given family.
+// SplitColumn parses family:qualifier; a name without a colon is a qualifier of the given family. A byte may be \xNN, as in the names that answers show.
 func SplitColumn(name, family string) (string, string) {
 	if f, q, ok := strings.Cut(name, ":"); ok {
-		return f, q
+		return columnBytes(f), columnBytes(q)
 	}
-	return family, name
+	return family, columnBytes(name)
+}
+
+// columnBytes reads \xNN. A name with any other backslash is as it is.
+func columnBytes(name string) string {
+	if strings.Contains(name, `\x`) {
+		if b, err := rowkey.Parse(name); err == nil {
+			return string(b)
+		}
+	}
+	return name
 }
 
 // question returns the hash that identifies the query in a page token.

@@ -1,11 +1,7 @@
 package rowjson
 
 import (
-	"bytes"
-	"unicode/utf8"
-
 	"bulkload/internal/formats/celltype"
-	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
 )
 
@@ -85,21 +81,6 @@ func (e *Encoder) Append(dst []byte, row loader.Row) []byte {
 
 // appendLabel appends the member name of a cell that the job does not name.
 func (e *Encoder) appendLabel(dst []byte, c *loader.Cell) []byte {
-	name := c.Qualifier
-	if string(c.Family) != e.shape.family || bytes.IndexByte(name, ':') >= 0 {
-		name = append(append(bytes.Clone(c.Family), ':'), name...)
-	}
-	if bytes.Contains(name, []byte(`\x`)) {
-		name = rowkey.Append(nil, name) // it could be the name of bytes that are not UTF-8
-	}
-	return appendName(dst, name)
-}
-
-// appendName appends a member's name. A name that is not UTF-8 is written in HBase's notation of bytes.
-func appendName(dst, name []byte) []byte {
-	if !utf8.Valid(name) {
-		name = rowkey.Append(nil, name)
-	}
-	dst, _ = celltype.AppendJSON(dst, name) // valid UTF-8 has no error
+	dst, _ = celltype.AppendJSON(dst, []byte(Name(e.shape.family, string(c.Family), string(c.Qualifier)))) // a name is valid UTF-8
 	return dst
 }

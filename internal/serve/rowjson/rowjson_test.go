@@ -115,6 +115,25 @@ func TestNamesDiffer(t *testing.T) {
 	}
 }
 
+// TestColumnsByTheirNames selects each column of a row by the name that the whole row shows.
+func TestColumnsByTheirNames(t *testing.T) {
+	s := New(spec.Spec{Columns: []string{`\xFF`, `a\b`}, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Rest: true}, {Column: "q", QualifierFrom: "q"}}}})
+	row := cells(`f:\xFF`, "four", `f:a\b`, "declared", "f:b,c", "comma", `f:c\xF`, "odd", "f:\xff", "byte")
+	if got, want := string(NewEncoder(s).Append(nil, row)), `{"\\x5CxFF":"four","a\\b":"declared","b,c":"comma","c\\x5CxF":"odd","\\xFF":"byte"}`; got != want {
+		t.Fatalf("%s, want %s", got, want)
+	}
+	for name, want := range map[string]string{`\x5CxFF`: "four", `a\b`: "declared", "b,c": "comma", `b\x2Cc`: "comma", `c\x5CxF`: "odd", `c\xF`: "odd", `\xFF`: "byte", "\xff": "byte", `f:\xFF`: "byte"} {
+		selected, err := s.Select([]string{name}, query.SplitColumn)
+		testcheck.Must(t, err)
+		if got := string(NewEncoder(selected).Append(nil, row)); !strings.HasSuffix(got, `:"`+want+`"}`) {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	if _, err := s.Select([]string{"\xff", `\xFF`}, query.SplitColumn); err == nil {
+		t.Error("a column is given twice")
+	}
+}
+
 // TestTypesOfValuesAsQualifiers checks that cells whose qualifiers are values have the form of their type, and are base64 if their family has several types.
 func TestTypesOfValuesAsQualifiers(t *testing.T) {
 	wide := func(family, typ string) spec.CellSpec {

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"bulkload/internal/formats/celltype"
 	"bulkload/internal/model/spec"
+	"bulkload/pkg/keygen/rowkey"
 )
 
 // Column is one member of a row's object.
@@ -74,12 +76,17 @@ func New(s spec.Spec) *Shape {
 	return shape.index()
 }
 
-// Name returns the name of a column in a job with the given own family, which no other column has.
+// Name returns the name of a column in a job with the given own family, which no other column has. Bytes that are not UTF-8 are \xNN, as HBase writes them,
+// and so are all in a name that has \x itself.
 func Name(own, family, qualifier string) string {
-	if family == own && !strings.Contains(qualifier, ":") {
-		return qualifier
+	name := qualifier
+	if family != own || strings.Contains(qualifier, ":") {
+		name = family + ":" + qualifier
 	}
-	return family + ":" + qualifier
+	if !utf8.ValidString(name) || strings.Contains(name, `\x`) {
+		return rowkey.String([]byte(name))
+	}
+	return name
 }
 
 // Open reports whether rows may have cells that the job does not name: cells of a mapping's rest, or cells whose qualifiers
@@ -141,7 +148,8 @@ func (s *Shape) index() *Shape {
 	s.labels = make([][]byte, len(s.Columns))
 	s.at = map[string]map[string]int{}
 	for i, c := range s.Columns {
-		s.labels[i] = append(appendName(nil, []byte(c.Name)), ':')
+		label, _ := celltype.AppendJSON(nil, []byte(c.Name)) // a name is valid UTF-8
+		s.labels[i] = append(label, ':')
 		if s.at[c.Family] == nil {
 			s.at[c.Family] = map[string]int{}
 		}
