@@ -16,34 +16,18 @@ import (
 
 	"bulkload/internal/hadoop/frames"
 	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testrpc"
 )
 
-// hostile returns a server that answers the first call of every connection with the same bytes.
+// hostile returns the address of a server that answers each call with the same bytes.
 func hostile(t *testing.T, answer []byte) string {
 	t.Helper()
 	return testcheck.Serve(t, func(nc net.Conn) {
-		// The preamble, and then the connection's header and the call, each with its length before it.
-		if _, err := io.CopyN(io.Discard, nc, 6); err != nil {
-			return
-		}
-		for range 2 {
-			var n [4]byte
-			if _, err := io.ReadFull(nc, n[:]); err != nil {
-				return
-			}
-			if _, err := io.CopyN(io.Discard, nc, int64(binary.BigEndian.Uint32(n[:]))); err != nil {
-				return
-			}
-		}
-		_, _ = nc.Write(answer)
-		_, _ = io.Copy(io.Discard, nc)
+		testrpc.Serve(nc, func(c *testrpc.Call) error {
+			c.Raw = answer
+			return nil
+		})
 	}).Addr().String()
-}
-
-// answerFrame returns an answer with the fields of a header, and the bytes after it.
-func answerFrame(header, rest []byte) []byte {
-	body := append(protowire.AppendBytes(nil, header), rest...)
-	return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
 }
 
 // TestHostileAnswersAreRefused checks that answers for which gohbase would allocate 4 GiB, or panic in its own goroutine, are errors with the
@@ -52,13 +36,13 @@ func TestHostileAnswersAreRefused(t *testing.T) {
 	call := frames.AppendNumber(nil, 1, 1) // the number of the first call
 	for name, answer := range map[string][]byte{
 		"4 GiB":                      {0xff, 0xff, 0xff, 0xff},
-		"cells longer than all":      answerFrame(frames.AppendBytes(call, headerBlock, frames.AppendNumber(nil, blockLength, 1<<32-1)), []byte{0}),
-		"cells over the header":      answerFrame(frames.AppendBytes(call, headerBlock, frames.AppendNumber(nil, blockLength, 10)), []byte{0}),
-		"an exception without class": answerFrame(frames.AppendBytes(call, headerException, frames.AppendBytes(nil, exceptionTrace, []byte("x"))), nil),
-		"an exception without trace": answerFrame(frames.AppendBytes(call, headerException, frames.AppendBytes(nil, exceptionClass, []byte("x"))), nil),
-		"an empty exception":         answerFrame(frames.AppendBytes(call, headerException, ""), nil),
+		"cells longer than all":      testrpc.Frame(frames.AppendBytes(call, headerBlock, frames.AppendNumber(nil, blockLength, 1<<32-1)), []byte{0}),
+		"cells over the header":      testrpc.Frame(frames.AppendBytes(call, headerBlock, frames.AppendNumber(nil, blockLength, 10)), []byte{0}),
+		"an exception without class": testrpc.Frame(frames.AppendBytes(call, headerException, frames.AppendBytes(nil, exceptionTrace, []byte("x"))), nil),
+		"an exception without trace": testrpc.Frame(frames.AppendBytes(call, headerException, frames.AppendBytes(nil, exceptionClass, []byte("x"))), nil),
+		"an empty exception":         testrpc.Frame(frames.AppendBytes(call, headerException, ""), nil),
 		"a header beyond its end":    {0, 0, 0, 2, 100, 0},
-		"a header that is damaged":   answerFrame([]byte{0xff}, nil),
+		"a header that is damaged":   testrpc.Frame([]byte{0xff}, nil),
 		"nothing":                    {0, 0, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,9 +75,9 @@ func TestAnswerCheckAcceptsAnswers(t *testing.T) {
 	f := newAnswerFilter()
 	for range 3 {
 		for _, answer := range [][]byte{
-			answerFrame(call, protowire.AppendBytes(nil, []byte("response"))),
-			answerFrame(frames.AppendBytes(call, headerException, exception), nil),
-			answerFrame(frames.AppendBytes(call, headerBlock, frames.AppendNumber(nil, blockLength, 5)), append(protowire.AppendBytes(nil, nil), "cells"...)),
+			testrpc.Frame(call, protowire.AppendBytes(nil, []byte("response"))),
+			testrpc.Frame(frames.AppendBytes(call, headerException, exception), nil),
+			testrpc.Frame(frames.AppendBytes(call, headerBlock, frames.AppendNumber(nil, blockLength, 5)), append(protowire.AppendBytes(nil, nil), "cells"...)),
 		} {
 			if err := f.Pass(answer); err != nil {
 				t.Errorf("%q: %v", answer, err)
@@ -137,9 +121,9 @@ func TestHostileZooKeeperIsRefused(t *testing.T) {
 // FuzzAnswer checks that gohbase's own parser does not panic for answers that pass the filter.
 func FuzzAnswer(f *testing.F) {
 	call := frames.AppendNumber(nil, 1, 1)
-	f.Add(answerFrame(call, protowire.AppendBytes(nil, []byte{8, 1})))
-	f.Add(answerFrame(frames.AppendBytes(call, headerBlock, frames.AppendNumber(nil, blockLength, 5)), append(protowire.AppendBytes(nil, nil), "cells"...)))
-	f.Add(answerFrame(frames.AppendBytes(call, headerException, frames.AppendBytes(nil, exceptionClass, []byte("x"))), nil))
+	f.Add(testrpc.Frame(call, protowire.AppendBytes(nil, []byte{8, 1})))
+	f.Add(testrpc.Frame(frames.AppendBytes(call, headerBlock, frames.AppendNumber(nil, blockLength, 5)), append(protowire.AppendBytes(nil, nil), "cells"...)))
+	f.Add(testrpc.Frame(frames.AppendBytes(call, headerException, frames.AppendBytes(nil, exceptionClass, []byte("x"))), nil))
 	takeLogrus(slog.New(slog.DiscardHandler))
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		here, there := net.Pipe()

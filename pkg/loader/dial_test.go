@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/tsuna/gohbase/region"
+
+	"bulkload/internal/test/testrpc"
 )
 
 // TestDialsAreShared checks that many calls at a server that cannot be reached share one dial and its failure, and then find the region at its
@@ -28,7 +30,7 @@ func TestDialsAreShared(t *testing.T) {
 		c.regions.read = func(context.Context, TableName) ([]Region, error) { return onServers("good:1"), nil }
 		c.regions.enabled = func(context.Context, TableName) error { return nil }
 		c.regions.put(testTable, onServers("gone:1"))
-		serveStub(t, c, "good:1", region.RegionClient, nothing)
+		serveStub(c, "good:1", nothing)
 		var calls sync.WaitGroup
 		for i := range 64 {
 			calls.Go(func() {
@@ -68,7 +70,7 @@ func TestCloseEndsDials(t *testing.T) {
 				}
 				return here, nil
 			}})
-			go frozen(there)
+			go testrpc.Frozen(there)
 			ended := make(chan error, 1)
 			go func() {
 				_, err := c.connect(t.Context(), "rs:1", region.RegionClient)

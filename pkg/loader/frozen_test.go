@@ -3,8 +3,6 @@ package loader
 import (
 	"context"
 	"errors"
-	"io"
-	"log/slog"
 	"net"
 	"os"
 	"sync"
@@ -13,64 +11,27 @@ import (
 	"testing/synctest"
 	"time"
 
-	"bulkload/internal/hadoop/frames"
 	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testrpc"
 
-	"github.com/tsuna/gohbase/hrpc"
 	"github.com/tsuna/gohbase/pb"
 	"github.com/tsuna/gohbase/region"
-	"google.golang.org/protobuf/encoding/protowire"
 )
-
-// onPipes is a dialer whose servers are a function, one call a connection.
-func onPipes(dials *atomic.Int32, serve func(nc net.Conn)) func(context.Context, string, string) (net.Conn, error) {
-	return func(context.Context, string, string) (net.Conn, error) {
-		dials.Add(1)
-		here, there := net.Pipe()
-		go func() {
-			defer there.Close()
-			serve(there)
-		}()
-		return here, nil
-	}
-}
-
-// frozen is a server that takes requests and never answers.
-func frozen(nc net.Conn) { _, _ = io.Copy(io.Discard, nc) }
 
 // answerAfter is a server that answers each call with an empty message, in two pieces: the first after a time, the second after as long again.
 func answerAfter(delay func() time.Duration) func(nc net.Conn) {
 	return func(nc net.Conn) {
-		writing := make(chan struct{}, 1) // a mutex would stop the clock of synctest
-		var answers sync.WaitGroup
-		defer answers.Wait()
-		if !readFull(nc, make([]byte, 6)) || readFrame(nc) == nil {
-			return
-		}
-		for {
-			header, n := protowire.ConsumeBytes(readFrame(nc))
-			if n < 0 {
-				return
-			}
-			id, _ := varintField(header, 1)
-			answer, wait := answerFrame(frames.AppendNumber(nil, 1, id), protowire.AppendBytes(nil, nil)), delay()
-			answers.Go(func() {
-				<-time.After(wait)
-				writing <- struct{}{}
-				defer func() { <-writing }()
-				if _, err := nc.Write(answer[:5]); err == nil {
-					<-time.After(wait)
-					_, _ = nc.Write(answer[5:])
-				}
-			})
-		}
+		testrpc.Serve(nc, func(c *testrpc.Call) error {
+			c.Pause = delay()
+			<-time.After(c.Pause)
+			return nil
+		})
 	}
 }
 
 // pipedCluster returns a cluster whose servers are a function. They may be silent for a second.
 func pipedCluster(dials *atomic.Int32, serve func(nc net.Conn)) *Cluster {
-	takeLogrus(slog.New(slog.DiscardHandler))
-	return stubCluster(Config{CallTimeout: time.Second, Dialer: onPipes(dials, serve)})
+	return stubCluster(Config{CallTimeout: time.Second, Dialer: testrpc.Pipes(dials, serve)})
 }
 
 // ask makes a call at the server.
@@ -86,7 +47,7 @@ func ask(ctx context.Context, c *Cluster) error {
 func TestFrozenServerIsNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dials atomic.Int32
-		c := pipedCluster(&dials, frozen)
+		c := pipedCluster(&dials, testrpc.Frozen)
 		defer c.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -204,7 +165,7 @@ func TestSilentRegionIsUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := stubCluster(Config{})
 		defer c.Close()
-		serveStub(t, c, "a:1", adminService, func(hrpc.Call) error { return errSilent })
+		serveStub(c, "a:1", func(*testrpc.Call) error { return testrpc.ErrSilent })
 		began := time.Now()
 		if _, err := c.StoreFiles(t.Context(), Region{Name: []byte("r"), Server: "a:1"}, "f"); !Unavailable(err) || time.Since(began) != c.cfg.CallTimeout {
 			t.Errorf("after %s: %v", time.Since(began), err)

@@ -2,22 +2,18 @@ package loader
 
 import (
 	"context"
-	"log/slog"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"bulkload/internal/test/testcheck"
-
-	"github.com/tsuna/gohbase/hrpc"
-	"github.com/tsuna/gohbase/region"
+	"bulkload/internal/test/testrpc"
 )
 
 // TestFrozenMasterIsLeft checks that a call at a master that does not answer is repeated at the next one, also when ZooKeeper or the registry
 // names the frozen one for longer than a call takes, and that a caller with less time leaves it with the next call.
 func TestFrozenMasterIsLeft(t *testing.T) {
-	takeLogrus(slog.New(slog.DiscardHandler))
 	for name, tt := range map[string]struct {
 		until, limit time.Duration // the registry names the frozen master until then; the caller's own limit
 		calls        int
@@ -28,10 +24,10 @@ func TestFrozenMasterIsLeft(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var dials, lookups atomic.Int32
-			c := stubCluster(Config{Dialer: onPipes(&dials, frozen)})
+			c := stubCluster(Config{Dialer: testrpc.Pipes(&dials, testrpc.Frozen)})
 			defer c.Close()
 			began := time.Now()
-			stubRegistry(t, c, func() string {
+			stubRegistry(c, func() string {
 				lookups.Add(1)
 				if time.Since(began) < tt.until {
 					return "old"
@@ -39,7 +35,7 @@ func TestFrozenMasterIsLeft(t *testing.T) {
 				return "new"
 			})
 			c.places = places{meta: "meta:1", master: "old:1"}
-			serveStub(t, c, "new:1", region.MasterClient, func(hrpc.Call) error { return nil })
+			serveStub(c, "new:1", nothing)
 			for call := 1; call <= tt.calls; call++ {
 				ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
 				_, err := c.Status(ctx)

@@ -1,22 +1,21 @@
 package loader
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/test/testrpc"
 
-	"github.com/tsuna/gohbase/region"
-	"google.golang.org/protobuf/encoding/protowire"
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/proto"
 )
 
 // isLoaded is the answer of a server that has loaded the files.
@@ -24,41 +23,26 @@ const isLoaded = "loaded"
 
 // throwing is a server that answers each request with what answer returns for it: the short name of an exception, isLoaded, or an empty string to close
 // the connection instead.
-func throwing(answer func(request []byte) string) func(nc net.Conn) {
+func throwing(answer func(req *pb.BulkLoadHFileRequest) string) func(nc net.Conn) {
 	return func(nc net.Conn) {
-		if !readFull(nc, make([]byte, 6)) || readFrame(nc) == nil {
-			return
-		}
-		for {
-			request := readFrame(nc)
-			header, n := protowire.ConsumeBytes(request)
-			if n < 0 {
-				return
+		testrpc.Serve(nc, func(c *testrpc.Call) error {
+			switch class := answer(c.Request.(*pb.BulkLoadHFileRequest)); class {
+			case "":
+				return testrpc.ErrBroken
+			case isLoaded:
+				c.Answer.(*pb.BulkLoadHFileResponse).Loaded = proto.Bool(true)
+				return nil
+			default:
+				return thrown("org.apache.hadoop.hbase."+class, "no")
 			}
-			class := answer(request)
-			if class == "" {
-				return
-			}
-			id, _ := varintField(header, 1)
-			if class == isLoaded {
-				if _, err := nc.Write(answerFrame(frames.AppendNumber(nil, 1, id), protowire.AppendBytes(nil, frames.AppendNumber(nil, 1, 1)))); err != nil {
-					return
-				}
-				continue
-			}
-			exception := frames.AppendEach(nil, []byte("org.apache.hadoop.hbase."+class), []byte(class+": no\n"))
-			if _, err := nc.Write(answerFrame(frames.AppendBytes(frames.AppendNumber(nil, 1, id), headerException, exception), nil)); err != nil {
-				return
-			}
-		}
+		})
 	}
 }
 
 // sendingLoad returns a load of one file for each region, at its source, whose servers are a function, and the list of its events about files.
 func sendingLoad(t *testing.T, serve func(nc net.Conn), regions []Region) (*load, []group, func() []string) {
 	t.Helper()
-	takeLogrus(slog.New(slog.DiscardHandler))
-	c := stubCluster(Config{Dialer: onPipes(&atomic.Int32{}, serve)})
+	c := stubCluster(Config{Dialer: testrpc.Pipes(&atomic.Int32{}, serve)})
 	fsys := &memFS{files: map[string]uint64{}}
 	var groups []group
 	var files []HFile
@@ -101,7 +85,7 @@ func sendingLoad(t *testing.T, serve func(nc net.Conn), regions []Region) (*load
 func TestRefusalBeforeTheLoadIsReported(t *testing.T) {
 	for _, class := range []string{"SpaceLimitingException", "AccessDeniedException"} {
 		synctest.Test(t, func(t *testing.T) {
-			l, groups, events := sendingLoad(t, throwing(func([]byte) string { return class }), onServers("rs:1"))
+			l, groups, events := sendingLoad(t, throwing(func(*pb.BulkLoadHFileRequest) string { return class }), onServers("rs:1"))
 			defer l.cluster.Close()
 			err := l.rounds(t.Context(), groups)
 			if re, ok := errors.AsType[*RegionError](err); !ok || len(re.Causes) != 1 {
@@ -113,7 +97,7 @@ func TestRefusalBeforeTheLoadIsReported(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		l, groups, events := sendingLoad(t, throwing(func([]byte) string { return "DoNotRetryIOException" }), onServers("rs:1"))
+		l, groups, events := sendingLoad(t, throwing(func(*pb.BulkLoadHFileRequest) string { return "DoNotRetryIOException" }), onServers("rs:1"))
 		defer l.cluster.Close()
 		l.req.FS.(*memFS).files = nil // the server has moved it
 		err := l.rounds(t.Context(), groups)
@@ -131,7 +115,7 @@ func TestRefusalBeforeTheLoadIsReported(t *testing.T) {
 func TestFilesThatWereNotSentAreReported(t *testing.T) {
 	stop := errors.New("SIGTERM")
 	t.Run("stopped before", func(t *testing.T) {
-		l, groups, events := sendingLoad(t, frozen, onServers("rs:1", "rs:1", "rs:2"))
+		l, groups, events := sendingLoad(t, testrpc.Frozen, onServers("rs:1", "rs:1", "rs:2"))
 		defer l.cluster.Close()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(stop)
@@ -139,18 +123,18 @@ func TestFilesThatWereNotSentAreReported(t *testing.T) {
 		checkNotSent(t, err, stop, events(), 3)
 	})
 	t.Run("stopped during connects", func(t *testing.T) {
-		l, groups, events := sendingLoad(t, frozen, onServers("rs:1", "rs:2"))
+		l, groups, events := sendingLoad(t, testrpc.Frozen, onServers("rs:1", "rs:2"))
 		defer l.cluster.Close()
 		ctx, cancel := context.WithCancelCause(t.Context())
-		l.cluster.cfg.Dialer = func(context.Context, string, string) (net.Conn, error) {
+		dialBy(l.cluster, func(context.Context, string, string) (net.Conn, error) {
 			cancel(stop)
 			return nil, stop
-		}
+		})
 		err := l.rounds(ctx, groups)
 		checkNotSent(t, err, stop, events(), 2)
 	})
 	t.Run("stopped at the gate", func(t *testing.T) {
-		l, groups, events := sendingLoad(t, frozen, onServers("rs:1", "rs:1", "rs:2"))
+		l, groups, events := sendingLoad(t, testrpc.Frozen, onServers("rs:1", "rs:1", "rs:2"))
 		defer l.cluster.Close()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		l.req.Gate = gateFunc(func() { cancel(stop) })
@@ -160,8 +144,8 @@ func TestFilesThatWereNotSentAreReported(t *testing.T) {
 	t.Run("another's error", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			sent := make(chan struct{})
-			l, groups, events := sendingLoad(t, throwing(func(request []byte) string {
-				if bytes.Contains(request, []byte("file0")) {
+			l, groups, events := sendingLoad(t, throwing(func(req *pb.BulkLoadHFileRequest) string {
+				if strings.HasSuffix(req.FamilyPath[0].GetPath(), "file0") {
 					close(sent)
 					return ""
 				}
@@ -220,11 +204,11 @@ func TestCuttingIsNoLackOfProgress(t *testing.T) {
 		for _, answer := range []string{"NotServingRegionException", "RegionTooBusyException", "RegionTooBusyException", isLoaded, isLoaded} {
 			answers <- answer
 		}
-		l, groups, events := sendingLoad(t, throwing(func([]byte) string { return <-answers }), metaRegions(t, testTable, "rs:1"))
+		l, groups, events := sendingLoad(t, throwing(func(*pb.BulkLoadHFileRequest) string { return <-answers }), metaRegions(t, testTable, "rs:1"))
 		defer l.cluster.Close()
 		m := &stubMeta{regions: metaRegions(t, testTable, "rs:1", "rs:1")} // the region was split meanwhile
 		l.req.Table, l.cluster.places = testTable, places{meta: "meta:1"}
-		serveStub(t, l.cluster, "meta:1", region.RegionClient, m.answer)
+		serveStub(l.cluster, "meta:1", m.answer)
 		l.req.Rewriter = slowCutter{fsys: l.req.FS.(*memFS), each: 40 * time.Minute}
 		groups[0].files[0].Last = []byte("x")
 		err := l.rounds(t.Context(), groups)

@@ -9,8 +9,7 @@ import (
 	"time"
 
 	"bulkload/internal/hadoop/frames"
-
-	"github.com/tsuna/gohbase/hrpc"
+	"bulkload/internal/test/testrpc"
 )
 
 // TestFileOfASplitRegion checks that a file in the directory of a region that was split counts as loaded while one of the new regions leads to it,
@@ -39,11 +38,11 @@ func TestFileOfASplitRegion(t *testing.T) {
 			l.cluster.cfg.RootDir = "hdfs://ns/hbase"
 			l.req.FS = &memFS{files: map[string]uint64{"/hbase/data/" + testTable.Namespace + "/" + testTable.Qualifier + "/00parent/f/77aa_SeqId_3_": 7}}
 			for i, server := range servers {
-				serveStub(t, l.cluster, server, adminService, func(c hrpc.Call) error {
+				serveStub(l.cluster, server, func(c *testrpc.Call) error {
 					if tt.files[i] == silent {
-						return errSilent
+						return testrpc.ErrSilent
 					}
-					c.NewResponse().ProtoReflect().SetUnknown(frames.AppendBytes(nil, storeFileName, "/x/"+tt.files[i]))
+					c.Answer.ProtoReflect().SetUnknown(frames.AppendBytes(nil, storeFileName, "/x/"+tt.files[i]))
 					return nil
 				})
 			}
@@ -70,7 +69,7 @@ func TestManyRegionsOfAFile(t *testing.T) {
 			}
 			l := metaLoad(t, &stubMeta{regions: regions})
 			var asked atomic.Int32
-			serveStub(t, l.cluster, "a:1", adminService, func(hrpc.Call) error {
+			serveStub(l.cluster, "a:1", func(*testrpc.Call) error {
 				asked.Add(1)
 				return nil
 			})

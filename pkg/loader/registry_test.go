@@ -9,10 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"bulkload/internal/hadoop/frames"
 	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testrpc"
 )
 
 func serverName(host string, port uint64) []byte {
@@ -101,58 +100,16 @@ func FuzzRegistry(f *testing.F) {
 // another method is an exception.
 func registryServer(t *testing.T, answers map[string][]byte) string {
 	t.Helper()
-	return testcheck.Serve(t, func(nc net.Conn) { serveRegistry(nc, answers) }).Addr().String()
-}
-
-func serveRegistry(nc net.Conn, answers map[string][]byte) {
-	hello := make([]byte, 6)
-	if !readFull(nc, hello) || !strings.Contains(string(readFrame(nc)), string(clientMeta)) {
-		return
-	}
-	for {
-		call := readFrame(nc)
-		header, n := protowire.ConsumeBytes(call)
-		if n < 0 {
-			return
-		}
-		id, _ := varintField(header, 1)
-		method, _ := bytesField(header, 3)
-		answer, ok := answers[string(method)]
-		head := frames.AppendNumber(nil, 1, id)
-		var out []byte
-		if ok {
-			out = answerFrame(head, protowire.AppendBytes(nil, answer))
-		} else {
-			e := frames.AppendBytes(nil, exceptionClass, []byte("org.apache.hadoop.hbase.DoNotRetryIOException"))
-			out = answerFrame(frames.AppendBytes(head, headerException, frames.AppendBytes(e, exceptionTrace, []byte("no such method"))), nil)
-		}
-		if _, err := nc.Write(out); err != nil {
-			return
-		}
-	}
-}
-
-func readFull(nc net.Conn, b []byte) bool {
-	for len(b) > 0 {
-		n, err := nc.Read(b)
-		if err != nil {
-			return false
-		}
-		b = b[n:]
-	}
-	return true
-}
-
-func readFrame(nc net.Conn) []byte {
-	size := make([]byte, 4)
-	if !readFull(nc, size) || size[0] != 0 {
-		return nil
-	}
-	b := make([]byte, int(size[1])<<16|int(size[2])<<8|int(size[3]))
-	if !readFull(nc, b) {
-		return nil
-	}
-	return b
+	return testcheck.Serve(t, func(nc net.Conn) {
+		testrpc.Serve(nc, func(c *testrpc.Call) error {
+			answer, ok := answers[c.Method]
+			if !ok {
+				return thrown("org.apache.hadoop.hbase.DoNotRetryIOException", "no such method")
+			}
+			c.Answer.ProtoReflect().SetUnknown(answer)
+			return nil
+		})
+	}).Addr().String()
 }
 
 // TestRegistryServers checks that the cluster is found through one server that answers, and that further servers are

@@ -8,9 +8,7 @@ import (
 	"testing/synctest"
 
 	"bulkload/internal/test/testcheck"
-
-	"github.com/tsuna/gohbase/hrpc"
-	"github.com/tsuna/gohbase/region"
+	"bulkload/internal/test/testrpc"
 )
 
 // TestPassingExceptions checks for each exception of HBase, and some of Hadoop and Java, whether an idempotent call is made again after it, as
@@ -51,7 +49,7 @@ func TestPassingExceptionsAreRepeated(t *testing.T) {
 			return c.Scan(t.Context(), ScanRequest{Table: testTable}, func(Row) error { return nil })
 		},
 		"mutate": func(t *testing.T, c *Cluster) error {
-			_, err := c.Mutate(t.Context(), testTable, Mutation{Row: []byte("x")})
+			_, err := c.Mutate(t.Context(), testTable, Mutation{Row: []byte("x"), If: Cell{Family: []byte("f"), Qualifier: []byte("q")}})
 			return err
 		},
 		"master": func(t *testing.T, c *Cluster) error {
@@ -67,16 +65,16 @@ func TestPassingExceptionsAreRepeated(t *testing.T) {
 				defer c.Close()
 				c.regions.read = func(context.Context, TableName) ([]Region, error) { return onServers("rs:1"), nil }
 				c.regions.enabled = func(context.Context, TableName) error { return nil }
-				stubRegistry(t, c, func() string { return "master" })
+				stubRegistry(c, func() string { return "master" })
 				asked := 0
-				answer := func(c hrpc.Call) error {
+				answer := func(c *testrpc.Call) error {
 					if asked++; asked == 1 {
 						return thrown(class, "of the first call")
 					}
 					return nothing(c)
 				}
-				serveStub(t, c, "rs:1", region.RegionClient, answer)
-				serveStub(t, c, "master:1", region.MasterClient, answer)
+				serveStub(c, "rs:1", answer)
+				serveStub(c, "master:1", answer)
 				again := class == passes && name != "cleanup"
 				if err := call(t, c); (err == nil) != again || (asked == 2) != again {
 					t.Errorf("%s after %s: %d calls, %v", name, class, asked, err)

@@ -11,10 +11,9 @@ import (
 	"time"
 
 	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testrpc"
 
-	"github.com/tsuna/gohbase/hrpc"
 	"github.com/tsuna/gohbase/pb"
-	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -51,10 +50,10 @@ func (m *stubMeta) scans() (one, more int) {
 	return m.one, m.more
 }
 
-func (m *stubMeta) answer(c hrpc.Call) error {
+func (m *stubMeta) answer(c *testrpc.Call) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	scan, resp := c.ToProto().(*pb.ScanRequest).GetScan(), c.NewResponse().(*pb.ScanResponse)
+	scan, resp := c.Request.(*pb.ScanRequest).GetScan(), c.Answer.(*pb.ScanResponse)
 	single := string(scan.GetStartRow())+"\x00" == string(scan.GetStopRow())
 	if m.more++; single {
 		m.more, m.one = m.more-1, m.one+1
@@ -73,10 +72,10 @@ func (m *stubMeta) answer(c hrpc.Call) error {
 		}
 		resp.CellsPerResult = append(resp.CellsPerResult, 2)
 	}
-	_, err := c.(*blockCall).DeserializeCellBlocks(nil, block)
+	c.Cells = block
 	resp.PartialFlagPerResult = make([]bool, len(resp.CellsPerResult))
 	resp.MoreResultsInRegion = proto.Bool(false)
-	return err
+	return nil
 }
 
 // metaLoad returns a load of a table whose regions a stub has.
@@ -85,7 +84,7 @@ func metaLoad(t *testing.T, m *stubMeta) *load {
 	c := stubCluster(Config{})
 	t.Cleanup(func() { c.Close() })
 	c.places = places{meta: "meta:1"}
-	serveStub(t, c, "meta:1", region.RegionClient, m.answer)
+	serveStub(c, "meta:1", m.answer)
 	l := settlingLoad(t, c, &memFS{})
 	l.req.Table = testTable
 	return l
@@ -127,7 +126,7 @@ func TestReadingsAreSharedAndFresh(t *testing.T) {
 		m := &stubMeta{regions: metaRegions(t, testTable, "a:1")}
 		l := metaLoad(t, m)
 		slow := make(chan struct{})
-		serveStub(t, l.cluster, "meta:1", region.RegionClient, func(c hrpc.Call) error {
+		serveStub(l.cluster, "meta:1", func(c *testrpc.Call) error {
 			err := m.answer(c)
 			<-slow
 			return err
@@ -163,17 +162,17 @@ func TestLookupsAreShared(t *testing.T) {
 		c := stubCluster(Config{})
 		defer c.Close()
 		lookups := 0
-		stubRegistry(t, c, func() string {
+		stubRegistry(c, func() string {
 			lookups++
 			return "master"
 		})
 		c.places = places{meta: "old:1", master: "old:1"}
-		gone := func(hrpc.Call) error {
+		gone := func(*testrpc.Call) error {
 			return thrown("org.apache.hadoop.hbase.regionserver.RegionServerStoppedException", "x")
 		}
-		serveStub(t, c, "old:1", region.RegionClient, gone)
+		serveStub(c, "old:1", gone)
 		m := &stubMeta{regions: metaRegions(t, testTable, "a:1")}
-		serveStub(t, c, "meta:1", region.RegionClient, m.answer)
+		serveStub(c, "meta:1", m.answer)
 		var calls sync.WaitGroup
 		for i := range 64 {
 			calls.Go(func() {

@@ -8,10 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tsuna/gohbase/hrpc"
 	"github.com/tsuna/gohbase/pb"
-	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/proto"
+
+	"bulkload/internal/test/testrpc"
 )
 
 // testTable is a table of the stubs.
@@ -47,7 +47,7 @@ func TestRegionsOfAGoneServerAreReadAgain(t *testing.T) {
 				return tt.now, nil
 			}
 			c.regions.put(testTable, tt.was)
-			serveStub(t, c, "good:1", region.RegionClient, nothing)
+			serveStub(c, "good:1", nothing)
 			failed := 0
 			for range 20 {
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
@@ -77,10 +77,10 @@ func TestRegionsStayWhileReadAgain(t *testing.T) {
 		c.regions.read = func(context.Context, TableName) ([]Region, error) {
 			reads.Add(1)
 			<-end
-			return nil, errSilent
+			return nil, testrpc.ErrSilent
 		}
 		c.regions.put(testTable, onServers("good:1", "gone:1"))
-		serveStub(t, c, "good:1", region.RegionClient, nothing)
+		serveStub(c, "good:1", nothing)
 		for range 3 {
 			for key, fails := range map[string]bool{"x": true, "a": false} {
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
@@ -104,11 +104,11 @@ func TestRegionsOfASlowServerAreKept(t *testing.T) {
 		c := stubCluster(Config{})
 		defer c.Close()
 		calls := 0
-		serveStub(t, c, "slow:1", region.RegionClient, func(c hrpc.Call) error {
+		serveStub(c, "slow:1", func(c *testrpc.Call) error {
 			if calls++; calls > 1 {
-				return errSilent
+				return testrpc.ErrSilent
 			}
-			c.NewResponse().(*pb.ScanResponse).MoreResultsInRegion = proto.Bool(true)
+			c.Answer.(*pb.ScanResponse).MoreResultsInRegion = proto.Bool(true)
 			return nil
 		})
 		kept := onServers("slow:1")
@@ -139,11 +139,11 @@ func TestGoneMetaServerIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := stubCluster(Config{})
 		defer c.Close()
-		stubRegistry(t, c, func() string { return "master" })
+		stubRegistry(c, func() string { return "master" })
 		c.places = places{meta: "old:1"}
-		serveStub(t, c, "old:1", region.RegionClient, func(hrpc.Call) error { return errSilent })
+		serveStub(c, "old:1", func(*testrpc.Call) error { return testrpc.ErrSilent })
 		m := &stubMeta{regions: metaRegions(t, testTable, "a:1")}
-		serveStub(t, c, "meta:1", region.RegionClient, m.answer)
+		serveStub(c, "meta:1", m.answer)
 		for call := 1; call <= 2; call++ {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()

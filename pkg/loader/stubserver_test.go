@@ -1,65 +1,52 @@
 package loader
 
 import (
-	"errors"
+	"context"
 	"log/slog"
 	"net"
-	"testing"
-	"time"
+	"sync/atomic"
 
 	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/test/testrpc"
 
-	"github.com/tsuna/gohbase/hrpc"
 	"github.com/tsuna/gohbase/pb"
-	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/proto"
 )
 
-// stub is a client of gohbase whose calls a function answers.
-type stub struct {
-	hrpc.RegionClient
-	addr   string
-	tap    *tap
-	answer func(c hrpc.Call) error
+// thrown is the error of a stub's function whose client gets an exception.
+func thrown(class, message string) error { return &testrpc.Exception{Class: class, Message: message} }
+
+// serveStub makes a function answer the calls to a server.
+func serveStub(c *Cluster, addr string, answer func(c *testrpc.Call) error) {
+	others, stub := c.cfg.Dialer, testrpc.Pipes(&atomic.Int32{}, func(nc net.Conn) { testrpc.Serve(nc, answer) })
+	dialBy(c, func(ctx context.Context, network, to string) (net.Conn, error) {
+		if to == addr {
+			return stub(ctx, network, to)
+		}
+		return others(ctx, network, to)
+	})
 }
 
-func (s *stub) Addr() string { return s.addr }
-func (s *stub) Close()       { s.tap.Close() }
-
-func (s *stub) QueueRPC(c hrpc.Call) {
-	if err := s.answer(c); !errors.Is(err, errSilent) {
-		c.ResultChan() <- hrpc.RPCResult{Error: err}
-	}
-}
-
-// errSilent is the error of a stub's function that does not answer.
-var errSilent = errors.New("no answer")
-
-// thrown is the error with which gohbase passes an exception on.
-func thrown(class, message string) error {
-	return errors.New(javaMark + class + ":\n" + class + ": " + message + "\n")
-}
-
-// serveStub makes a function answer the calls to a server, until its connection is closed.
-func serveStub(t *testing.T, c *Cluster, addr string, service region.ClientType, answer func(c hrpc.Call) error) {
-	t.Helper()
-	here, there := net.Pipe()
-	t.Cleanup(func() { there.Close() })
-	s := &stub{addr: addr, tap: newTap(here, time.Minute, time.Minute), answer: answer}
-	s.tap.written.Store(1)
-	c.servers[serverKey{addr, service}] = &server{link: &link{client: s, tap: s.tap}}
+// dialBy gives a cluster without connections another dialer.
+func dialBy(c *Cluster, dialer func(context.Context, string, string) (net.Conn, error)) {
+	c.cfg.Dialer = dialer
 }
 
 // stubCluster returns a cluster without connections, which fails to dial any server.
 func stubCluster(cfg Config) *Cluster {
 	cfg.Quorum, cfg.EffectiveUser = "none:1", "x"
-	return newCluster(cfg.withDefaults(), slog.New(slog.DiscardHandler))
+	discard := slog.New(slog.DiscardHandler)
+	takeLogrus(discard)
+	return newCluster(cfg.withDefaults(), discard)
 }
 
-// nothing answers calls without data: a row without cells, a region without rows.
-func nothing(c hrpc.Call) error {
-	if resp, ok := c.NewResponse().(*pb.ScanResponse); ok {
+// nothing answers calls without data: a row without cells, a region without rows, a cluster without servers.
+func nothing(c *testrpc.Call) error {
+	switch resp := c.Answer.(type) {
+	case *pb.ScanResponse:
 		resp.MoreResultsInRegion = proto.Bool(false)
+	case *pb.GetClusterStatusResponse:
+		resp.ClusterStatus = &pb.ClusterStatus{}
 	}
 	return nil
 }
@@ -75,18 +62,17 @@ func onServers(servers ...string) []Region {
 }
 
 // stubRegistry makes the cluster find its servers through a registry, which a function asks for the master with each lookup.
-func stubRegistry(t *testing.T, c *Cluster, master func() string) {
-	t.Helper()
+func stubRegistry(c *Cluster, master func() string) {
 	c.cfg.Registry = []string{"registry:1"}
-	serveStub(t, c, "registry:1", clientMeta, func(call hrpc.Call) error {
+	serveStub(c, "registry:1", func(call *testrpc.Call) error {
 		var fields []byte
-		switch call.Name() {
+		switch call.Method {
 		case "GetActiveMaster":
 			fields = frames.AppendBytes(nil, registryMaster, serverName(master(), 1))
 		case "GetMetaRegionLocations":
 			fields = metaAt(0, serverName("meta", 1))
 		}
-		call.NewResponse().ProtoReflect().SetUnknown(fields)
+		call.Answer.ProtoReflect().SetUnknown(fields)
 		return nil
 	})
 }

@@ -4,34 +4,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net"
 	"slices"
 	"testing"
-	"time"
 
 	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testrpc"
 	"bulkload/pkg/kerberos"
 
-	"github.com/tsuna/gohbase/hrpc"
 	"github.com/tsuna/gohbase/pb"
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/protobuf/proto"
 )
 
-// loading is a client of gohbase that loads all files, and notes the tokens of the requests.
-type loading struct {
-	forgetful
-	tokens []string
-}
+// loading is a server that loads all files, and notes the tokens of the requests.
+type loading struct{ tokens []string }
 
-func (l *loading) QueueRPC(c hrpc.Call) {
-	token, _ := bytesField(c.ToProto().ProtoReflect().GetUnknown(), bulkLoadFSToken)
+func (l *loading) answer(c *testrpc.Call) error {
+	token, _ := bytesField(c.Request.ProtoReflect().GetUnknown(), bulkLoadFSToken)
 	identifier, _ := bytesField(token, 1)
 	l.tokens = append(l.tokens, string(identifier))
-	msg := c.NewResponse()
-	msg.(*pb.BulkLoadHFileResponse).Loaded = proto.Bool(true)
-	c.ResultChan() <- hrpc.RPCResult{Msg: msg}
+	c.Answer.(*pb.BulkLoadHFileResponse).Loaded = proto.Bool(true)
+	return nil
 }
 
 // gateFunc is a gate that calls a function.
@@ -46,23 +39,22 @@ func (f gateFunc) Wait(context.Context) error {
 // and that a load continues with the last token if no other one is given out.
 func TestEachCallAsksForAToken(t *testing.T) {
 	waits, asked := 0, 0
-	cfg := Config{EffectiveUser: "x", Token: func(context.Context, string) (*kerberos.Token, error) {
+	cfg := Config{Token: func(context.Context, string) (*kerberos.Token, error) {
 		if asked++; asked == 4 {
 			return nil, errors.New("no NameNode answers")
 		}
 		return &kerberos.Token{Identifier: fmt.Appendf(nil, "after %d waits", waits)}, nil
-	}}.withDefaults()
-	c := newCluster(cfg, slog.New(slog.DiscardHandler))
+	}}
+	c := stubCluster(cfg)
 	defer c.Close()
 	l := settlingLoad(t, c, &memFS{})
 	l.req.Gate, l.token = gateFunc(func() { waits++ }), testStaging
-	here, there := net.Pipe()
-	defer there.Close()
 	var server loading
-	at := &line{pace: newPace(1), addr: "rs:1", link: &link{client: &server, tap: newTap(here, time.Second, time.Minute)}}
+	serveStub(c, "rs:1", server.answer)
+	at := &line{pace: newPace(1)}
+	defer at.drop()
 	for range 4 {
-		at.used = time.Now()
-		g := group{region: Region{Server: "rs:1"}, files: []HFile{{Path: "/s/f/a", Family: "f"}}}
+		g := group{region: Region{Name: []byte("r"), Server: "rs:1"}, files: []HFile{{Path: "/s/f/a", Family: "f"}}}
 		_, err := l.turn(t.Context(), semaphore.NewWeighted(1), at, g, func() bool { return false })
 		testcheck.Must(t, err)
 	}
