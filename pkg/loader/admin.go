@@ -116,16 +116,16 @@ func (c *Cluster) CreateTable(ctx context.Context, spec TableSpec) error {
 	}
 	err := create()
 	// The namespace is not checked first: that needs the right ADMIN, and a user with CREATE on it may create the table.
-	if isJava(err, "NamespaceNotFoundException") && spec.CreateNamespace {
+	if threw(err, "NamespaceNotFoundException") && spec.CreateNamespace {
 		if err := c.createNamespace(ctx, spec.Name.Namespace); err != nil {
 			return err
 		}
 		err = create()
 	}
 	switch {
-	case isJava(err, "TableExistsException"):
+	case threw(err, "TableExistsException"):
 		err = ErrTableExists
-	case isJava(err, "NamespaceNotFoundException"):
+	case threw(err, "NamespaceNotFoundException"):
 		err = fmt.Errorf("namespace %s does not exist: create_namespace '%[1]s' in HBase's shell makes it", spec.Name.Namespace)
 	default:
 		err = c.denied(err, "CREATE", "C", "@"+spec.Name.Namespace)
@@ -140,7 +140,7 @@ func (c *Cluster) CreateTable(ctx context.Context, spec TableSpec) error {
 func (c *Cluster) createNamespace(ctx context.Context, name string) error {
 	req := &pb.CreateNamespaceRequest{NamespaceDescriptor: &pb.NamespaceDescriptor{Name: []byte(name)}, NonceGroup: nonce(), Nonce: nonce()}
 	err := c.masterDoes(ctx, "CreateNamespace", req, &pb.CreateNamespaceResponse{})
-	if err == nil || isJava(err, "NamespaceExistException") {
+	if err == nil || threw(err, "NamespaceExistException") {
 		return nil
 	}
 	return fmt.Errorf("create namespace %s: %w", name, c.denied(err, "ADMIN", "A"))
@@ -202,10 +202,10 @@ func (c *Cluster) ChangeAttributes(ctx context.Context, table TableName, change 
 
 // tableError returns the error of a call about a table. The exceptions of done say that the table was so already.
 func tableError(what string, table TableName, err error, done ...string) error {
-	if err == nil || slices.ContainsFunc(done, func(short string) bool { return isJava(err, short) }) {
+	if err == nil || threw(err, done...) {
 		return nil
 	}
-	if isJava(err, "TableNotFoundException") {
+	if threw(err, "TableNotFoundException") {
 		err = ErrTableNotFound
 	}
 	return fmt.Errorf("%s table %s: %w", what, table, err)

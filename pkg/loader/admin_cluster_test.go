@@ -99,7 +99,7 @@ func TestTables(t *testing.T) {
 		t.Errorf("missing namespace: %v", err)
 	}
 	err = b.CreateTable(t.Context(), TableSpec{Name: TableName{"loader_test", "bad"}, Families: []Family{{Name: "f", Compression: "NOSUCH"}}})
-	if !isJava(err, "DoNotRetryIOException") {
+	if !threw(err, "DoNotRetryIOException") {
 		t.Errorf("unknown codec: %v", err)
 	}
 }

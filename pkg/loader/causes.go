@@ -40,12 +40,11 @@ func (l *load) causes(ctx context.Context, g group) []string {
 
 // remoteCauses returns the changes needed after an exception that every retry of the call would get.
 func (l *load) remoteCauses(ctx context.Context, g group, err error) []string {
-	switch re, _ := errors.AsType[*RemoteError](err); {
-	case re == nil:
-	case re.shortClass() == "AccessDeniedException":
+	switch {
+	case threw(err, "AccessDeniedException"):
 		return []string{fmt.Sprintf("user %s needs the right ADMIN or CREATE on each family: grant '%s', 'C', '%s'",
 			l.cluster.cfg.EffectiveUser, l.cluster.cfg.Owner, l.req.Table)}
-	case re.shortClass() == "SpaceLimitingException" || re.shortClass() == "QuotaExceededException":
+	case threw(err, "SpaceLimitingException", "QuotaExceededException"):
 		return []string{"a space quota of the table or its namespace is used up: raise it or remove it (set_quota), or delete data"}
 	}
 	return l.causes(ctx, g)

@@ -241,14 +241,14 @@ func TestRemote(t *testing.T) {
 	text := "region.NotServingRegionError: HBase Java exception org.apache.hadoop.hbase.NotServingRegionException:\n" +
 		"org.apache.hadoop.hbase.NotServingRegionException: t,,1.x. is not online on h\n\tat X.y(Z.java:1)\n"
 	re, ok := parseRemote(errors.New(text))
-	if !ok || re.shortClass() != "NotServingRegionException" || re.Message != "t,,1.x. is not online on h" || re.reaction() != relocate {
+	if !ok || !threw(re, "NotServingRegionException") || re.Message != "t,,1.x. is not online on h" || reactionTo(re) != relocate {
 		t.Fatalf("%#v", re)
 	}
 	for class, want := range map[string]reaction{
 		"org.apache.hadoop.hbase.RegionTooBusyException": backOff, "org.apache.hadoop.hbase.security.AccessDeniedException": giveUp,
 		"java.io.IOException": unclear, "": unclear,
 	} {
-		if got := (&RemoteError{Class: class}).reaction(); got != want {
+		if got := reactionTo(&RemoteError{Class: class}); got != want {
 			t.Errorf("%s: %d", class, got)
 		}
 	}
@@ -256,7 +256,7 @@ func TestRemote(t *testing.T) {
 		`Cannot invoke "org.apache.hadoop.hbase.master.CachedClusterId.getFromCacheOrFetch()" because "this.cachedClusterId" is null`: backOff,
 		`Cannot invoke "org.apache.hadoop.hbase.regionserver.HRegion.getRegionInfo()" because "region" is null`:                       unclear,
 	} {
-		if got := (&RemoteError{Class: "java.io.IOException", Message: message}).reaction(); got != want {
+		if got := reactionTo(&RemoteError{Class: "java.io.IOException", Message: message}); got != want {
 			t.Errorf("%s: %d", message, got)
 		}
 	}

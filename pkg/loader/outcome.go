@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -87,11 +86,10 @@ func eventError(err error) error {
 // sameExceptions returns how many times in a row a load is sent that is answered by the same exception. An exception about a file or
 // permissions recurs until an operator acts; after another the NameNode may just be restarting.
 func sameExceptions(err error) int {
-	re, ok := errors.AsType[*RemoteError](err)
-	if ok && re.reaction() == giveUp {
+	switch {
+	case reactionTo(err) == giveUp:
 		return 1
-	}
-	if ok && slices.Contains(lasting, re.shortClass()) {
+	case threw(err, lasting...):
 		return 2
 	}
 	return 5

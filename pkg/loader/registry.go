@@ -100,7 +100,7 @@ func (c *Cluster) askRegistryServer(ctx context.Context, addr string, limit time
 	ask := func(method string) ([]byte, error) {
 		resp := &emptypb.Empty{}
 		if err := l.invoke(ctx, method, &emptypb.Empty{}, resp); err != nil {
-			if isJava(err, "UnknownServiceException") {
+			if threw(err, "UnknownServiceException") {
 				err = errNoRegistry
 			}
 			return nil, fmt.Errorf("%s: %w", method, err)

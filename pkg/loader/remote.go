@@ -65,14 +65,17 @@ var (
 	}
 )
 
-func (e *RemoteError) reaction() reaction {
-	short := e.shortClass()
+// reactionTo returns the reaction to an exception, unclear for another error.
+func reactionTo(err error) reaction {
+	re, ok := errors.AsType[*RemoteError](err)
 	switch {
-	case slices.Contains(relocating, short):
+	case !ok:
+		return unclear
+	case threw(re, relocating...):
 		return relocate
-	case slices.Contains(busy, short), e.uninitialized():
+	case threw(re, busy...), re.uninitialized():
 		return backOff
-	case slices.Contains(final, short):
+	case threw(re, final...):
 		return giveUp
 	}
 	return unclear
@@ -132,8 +135,8 @@ func parseRemote(err error) (*RemoteError, bool) {
 
 // repeatable reports whether a call that is idempotent, or has no effects, may be made again.
 func repeatable(err error) bool {
-	if re, ok := errors.AsType[*RemoteError](err); ok {
-		return re.reaction() == relocate || re.reaction() == backOff
+	if _, ok := errors.AsType[*RemoteError](err); ok {
+		return reactionTo(err) == relocate || reactionTo(err) == backOff
 	}
 	if errors.Is(err, errNotAssigned) || errors.Is(err, errNoMaster) {
 		return true
@@ -152,13 +155,13 @@ func repeatable(err error) bool {
 // succeed later, without any repair by its caller.
 func Unavailable(err error) bool {
 	_, ok := errors.AsType[*lookupError](err)
-	return ok || repeatable(err) || isJava(err, "SafeModeException") // of HDFS, below HBase
+	return ok || repeatable(err) || threw(err, "SafeModeException") // of HDFS, below HBase
 }
 
-// isJava reports whether err is an exception with this short class name.
-func isJava(err error, short string) bool {
+// threw reports whether err is an exception of a server with one of these classes, named without their packages.
+func threw(err error, short ...string) bool {
 	re, ok := errors.AsType[*RemoteError](err)
-	return ok && re.shortClass() == short
+	return ok && slices.Contains(short, re.shortClass())
 }
 
 // hidden replaces row data in a server's text.
@@ -230,9 +233,9 @@ func passing(err error) bool {
 	switch {
 	case !ok:
 		return repeatable(err)
-	case slices.Contains(doNotRetry, re.shortClass()):
+	case threw(re, doNotRetry...):
 		return false
-	case re.reaction() == unclear:
+	case reactionTo(re) == unclear:
 		return strings.HasPrefix(re.Class, "java.io.") || strings.HasPrefix(re.Class, "org.apache.hadoop.")
 	}
 	return repeatable(err)

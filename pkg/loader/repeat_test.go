@@ -27,7 +27,7 @@ func TestPassingExceptions(t *testing.T) {
 		if got := passing(re); got != (want == "yes") {
 			t.Errorf("%s: passing %t", re.Class, got)
 		}
-		if re.reaction() == unclear && Unavailable(re) {
+		if reactionTo(re) == unclear && Unavailable(re) {
 			t.Errorf("%s counts as an unavailable cluster", re.Class)
 		}
 	}

@@ -55,7 +55,7 @@ func (c *Cluster) RestoreSnapshot(ctx context.Context, snapshot string, table Ta
 	req.ProtoReflect().SetUnknown(frames.AppendNumber(frames.AppendNumber(nil, restoreNonceGroup, nonce), restoreNonce, nonce))
 	err := c.masterDoes(ctx, "RestoreSnapshot", req, &pb.RestoreSnapshotResponse{})
 	c.regions.put(table, nil)
-	if isJava(err, "SnapshotDoesNotExistException") {
+	if threw(err, "SnapshotDoesNotExistException") {
 		err = ErrNoSnapshot
 	}
 	if err != nil {

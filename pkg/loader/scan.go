@@ -207,8 +207,7 @@ func (s *scan) ends(pos, stop []byte) bool {
 
 // expired reports whether the server has dropped our scanner: it was restarted, or we were too slow. The scan continues with a new one.
 func expired(err error) bool {
-	re, ok := errors.AsType[*RemoteError](err)
-	return ok && slices.Contains([]string{"UnknownScannerException", "ScannerResetException", "OutOfOrderScannerNextException", "LeaseException"}, re.shortClass())
+	return threw(err, "UnknownScannerException", "ScannerResetException", "OutOfOrderScannerNextException", "LeaseException")
 }
 
 // ErrRowTooLarge is the error of a row larger than ScanRequest.RowBytes. It is wrapped by a [RowTooLargeError].

@@ -133,7 +133,7 @@ func TestScan(t *testing.T) {
 		t.Errorf("missing table: %v", err)
 	}
 	err := b.Scan(t.Context(), ScanRequest{Table: table, Families: []string{"zz"}}, func(Row) error { return nil })
-	if !isJava(err, "NoSuchColumnFamilyException") {
+	if !threw(err, "NoSuchColumnFamilyException") {
 		t.Errorf("unknown family: %v", err)
 	}
 	rows, err := b.Rows(t.Context(), table, [][]byte{[]byte("x000007"), []byte("none"), []byte("a000000")})

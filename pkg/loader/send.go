@@ -39,7 +39,7 @@ func (l *load) send(ctx context.Context, at *line, g group) (group, error) {
 		return l.refused(ctx, g)
 	}
 	if re, ok := errors.AsType[*RemoteError](err); ok {
-		switch re.reaction() {
+		switch reactionTo(re) {
 		case relocate, backOff:
 			return l.returned(g, re)
 		case giveUp:

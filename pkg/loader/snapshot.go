@@ -45,7 +45,7 @@ func (c *Cluster) Snapshot(ctx context.Context, table TableName, name string, cr
 		err = c.snapshotEnd(ctx, s)
 	}
 	switch {
-	case isJava(err, "SnapshotExistsException"):
+	case threw(err, "SnapshotExistsException"):
 		err = ErrSnapshotExists
 	case snapshotRefused(err, "doesn't exist, can't take snapshot"): // SnapshotManager.takeSnapshotInternal, 2.6
 		return fmt.Errorf("table %s: %w", table, ErrTableNotFound)
@@ -77,7 +77,7 @@ func (c *Cluster) requestSnapshot(ctx context.Context, s *pb.SnapshotDescription
 // snapshotRefused reports whether the master refuses a snapshot with a text.
 func snapshotRefused(err error, text string) bool {
 	e, ok := errors.AsType[*RemoteError](err)
-	return ok && e.shortClass() == "SnapshotCreationException" && strings.Contains(e.Message, text)
+	return ok && threw(e, "SnapshotCreationException") && strings.Contains(e.Message, text)
 }
 
 // SnapshotUnderWay waits until no request is taking a snapshot of the name any more. The next call of [Cluster.Snapshot] shows whether one
@@ -85,7 +85,7 @@ func snapshotRefused(err error, text string) bool {
 func (c *Cluster) SnapshotUnderWay(ctx context.Context, table TableName, name string) error {
 	s := &pb.SnapshotDescription{Name: &name, Table: proto.String(table.String())}
 	err := c.snapshotEnd(ctx, s)
-	if isJava(err, "UnknownSnapshotException") {
+	if threw(err, "UnknownSnapshotException") {
 		return nil
 	}
 	if err != nil {
@@ -107,7 +107,7 @@ func (c *Cluster) SnapshotTime(ctx context.Context, table TableName, name string
 func (c *Cluster) DeleteSnapshot(ctx context.Context, table TableName, name string) error {
 	s := &pb.SnapshotDescription{Name: &name, Table: proto.String(table.String())}
 	err := c.master(ctx, "DeleteSnapshot", &pb.DeleteSnapshotRequest{Snapshot: s}, &pb.DeleteSnapshotResponse{})
-	if err != nil && !isJava(err, "SnapshotDoesNotExistException") {
+	if err != nil && !threw(err, "SnapshotDoesNotExistException") {
 		return fmt.Errorf("delete snapshot %s of table %s: %w", name, table, c.denied(err, "ADMIN", "A", table.String()))
 	}
 	return nil
