@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
 	"github.com/tsuna/gohbase/pb"
-	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/proto"
 
 	"bulkload/internal/base/retry"
@@ -37,20 +37,15 @@ func (c *Cluster) master(ctx context.Context, method string, req, resp proto.Mes
 		if at, err = c.masterServer(ctx); err != nil {
 			return err
 		}
-		l, err := c.connect(ctx, at.master, region.MasterClient)
+		l, err := c.rpc.connect(ctx, at.master, masterService)
 		if err != nil {
 			return err
 		}
-		limit := silence("no answer within " + c.cfg.CallTimeout.String())
-		ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.CallTimeout, limit)
-		defer cancel()
 		fresh := resp.ProtoReflect().New().Interface() // a late answer to an abandoned call must not be written to resp
-		err = l.invoke(ctx, method, req, fresh)
-		if errors.Is(err, limit) { // a master that is frozen keeps its connections
-			l.close()
-			return &ConnectionError{Addr: at.master, Sent: true, Err: limit}
-		}
-		if err != nil {
+		if err = l.invokeWithin(ctx, c.cfg.CallTimeout, method, req, fresh); err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				l.close() // a master that is frozen keeps its connections
+			}
 			return err
 		}
 		proto.Merge(resp, fresh)

@@ -2,7 +2,6 @@ package loader
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"io"
 	"log/slog"
@@ -47,21 +46,18 @@ func TestHostileAnswersAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			addr := hostile(t, answer)
-			cfg := Config{Quorum: "localhost:1", EffectiveUser: "x"}.withDefaults()
-			takeLogrus(slog.New(slog.DiscardHandler))
-			c := newCluster(cfg, slog.New(slog.DiscardHandler))
-			defer c.Close()
+			c := pipedClient(new(net.Dialer).DialContext)
+			defer c.close()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			l, err := c.connect(ctx, addr, region.RegionClient)
+			l, err := c.connect(ctx, addr, clientService)
 			if err != nil {
 				t.Fatal(err)
 			}
-			call := &blockCall{call: *newCall(ctx, "Scan", &pb.ScanRequest{Region: Region{Name: []byte("a_region_with_a_name_of_some_length")}.specifier()}, &pb.ScanResponse{})}
-			l.client.QueueRPC(call)
-			err = l.wait(&call.call)
+			req := &pb.ScanRequest{Region: &pb.RegionSpecifier{Type: pb.RegionSpecifier_REGION_NAME.Enum(), Value: []byte("a_region_with_a_name_of_some_length")}}
+			_, err = l.queue(ctx, "Scan", req, &pb.ScanResponse{}).wait()
 			ce, ok := errors.AsType[*ConnectionError](err)
-			if _, refused := errors.AsType[*frames.Error](err); !ok || !refused || ce.Addr != addr || repeatable(err) {
+			if _, refused := errors.AsType[*frames.Error](err); !ok || !refused || ce.Addr != addr || rpcRepeatable(err) {
 				t.Errorf("error %v", err)
 			}
 		})
@@ -82,38 +78,6 @@ func TestAnswerCheckAcceptsAnswers(t *testing.T) {
 			if err := f.Pass(answer); err != nil {
 				t.Errorf("%q: %v", answer, err)
 			}
-		}
-	}
-}
-
-// TestHostileZooKeeperIsRefused checks that an announced answer of gigabytes from a false ZooKeeper server is rejected.
-func TestHostileZooKeeperIsRefused(t *testing.T) {
-	connect := make([]byte, 36)
-	binary.BigEndian.PutUint32(connect[4:], 4000)
-	connect[15], connect[19] = 1, 16
-	frame := func(b []byte) []byte { return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...) }
-	get := make([]byte, 16+4)
-	get[3] = 1
-	binary.BigEndian.PutUint32(get[16:], 1<<31-1)
-	for _, c := range []struct {
-		answers []byte
-		why     string
-	}{
-		{[]byte{0x7f, 0xff, 0xff, 0xff}, "an answer of 2147483647 bytes is longer than 16777216"},
-		{frame(make([]byte, 8)), "an answer of 8 bytes is too short for ZooKeeper"},
-		{append(frame(connect), 0xff, 0xff, 0xff, 0xff), "an answer of 4294967295 bytes is longer than 16777216"},
-		{append(frame(connect), frame(make([]byte, 15))...), "an answer of 15 bytes is too short for ZooKeeper"},
-		{append(frame(connect), frame(get)...), "an answer of 20 bytes says that its data are longer than it is"},
-		{frame(connect), ""},
-	} {
-		here, there := net.Pipe()
-		go func() {
-			_, _ = there.Write(c.answers)
-			there.Close()
-		}()
-		_, err := io.ReadAll(newZKConn(here))
-		if e, ok := errors.AsType[*frames.Error](err); c.why == "" && err != nil || c.why != "" && (!ok || e.Error() != c.why) {
-			t.Errorf("%x: %v, want %q", c.answers, err, c.why)
 		}
 	}
 }
@@ -139,9 +103,7 @@ func FuzzAnswer(f *testing.F) {
 			return
 		}
 		l := &link{client: client, tap: tap}
-		call := &blockCall{call: *newCall(t.Context(), "Scan", &pb.ScanRequest{}, &pb.ScanResponse{})}
-		client.QueueRPC(call)
-		_ = l.wait(&call.call)
+		_, _ = l.queue(t.Context(), "Scan", &pb.ScanRequest{}, &pb.ScanResponse{}).wait()
 		client.Close()
 	})
 }

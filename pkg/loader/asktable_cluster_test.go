@@ -13,7 +13,6 @@ import (
 	"bulkload/internal/test/testcheck"
 
 	"github.com/tsuna/gohbase/pb"
-	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -23,7 +22,7 @@ func (b *bench) mutate(t testing.TB, table TableName, row, family, qualifier str
 	regions, err := b.Regions(t.Context(), table)
 	testcheck.Must(t, err)
 	r := regions[find(regions, []byte(row))]
-	l, err := b.connect(t.Context(), r.Server, region.RegionClient)
+	l, err := b.rpc.connect(t.Context(), r.Server, clientService)
 	testcheck.Must(t, err)
 	value := &pb.MutationProto_ColumnValue_QualifierValue{Qualifier: []byte(qualifier), Timestamp: proto.Uint64(uint64(at))}
 	m := &pb.MutationProto{Row: []byte(row), MutateType: pb.MutationProto_PUT.Enum(), ColumnValue: []*pb.MutationProto_ColumnValue{{

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/tsuna/gohbase/pb"
-	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
@@ -73,7 +72,7 @@ func (c *Cluster) onRegion(ctx context.Context, what string, passes func(error) 
 		if err != nil {
 			return err
 		}
-		l, err := c.connect(ctx, r.Server, region.RegionClient)
+		l, err := c.rpc.connect(ctx, r.Server, clientService)
 		if err != nil {
 			return err
 		}

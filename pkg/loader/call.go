@@ -47,11 +47,33 @@ type blockCall struct {
 	block []byte
 }
 
-// queue makes a call whose answer may have a cell block. [link.wait] waits for it.
-func (l *link) queue(ctx context.Context, method string, req, resp proto.Message) *blockCall {
-	call := &blockCall{call: *newCall(ctx, method, req, resp)}
-	l.client.QueueRPC(call)
-	return call
+// queued is a call under way whose answer may have a cell block.
+type queued struct {
+	on   *link
+	call *blockCall
+}
+
+// queue begins a call whose answer may have a cell block.
+func (l *link) queue(ctx context.Context, method string, req, resp proto.Message) *queued {
+	q := &queued{l, &blockCall{call: *newCall(ctx, method, req, resp)}}
+	l.client.QueueRPC(q.call)
+	return q
+}
+
+// wait returns the cell block of the answer, which is in resp when the error is nil. After an error resp must not be read.
+func (q *queued) wait() (block []byte, err error) {
+	err = q.on.wait(&q.call.call)
+	return q.call.block, err
+}
+
+// drop waits for the answer without reading it, and reports whether there was one before the context ended.
+func (q *queued) drop(ctx context.Context) bool {
+	select {
+	case <-q.call.result:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // DeserializeCellBlocks is called by gohbase's reader with the block, and must consume all of it. The bytes belong to this answer alone.
@@ -69,6 +91,17 @@ func (l *link) invoke(ctx context.Context, method string, req, resp proto.Messag
 	call := newCall(ctx, method, req, resp)
 	l.client.QueueRPC(call)
 	return l.wait(call)
+}
+
+// invokeWithin is [link.invoke] with a limit. The error of a server that does not answer within it is a [ConnectionError].
+func (l *link) invokeWithin(ctx context.Context, limit time.Duration, method string, req, resp proto.Message) error {
+	ctx, cancel := withLimit(ctx, limit)
+	defer cancel()
+	err := l.invoke(ctx, method, req, resp)
+	if late, ok := context.Cause(ctx).(silence); ok && errors.Is(err, late) {
+		return &ConnectionError{Addr: l.client.Addr(), Sent: true, Err: late}
+	}
+	return err
 }
 
 const (

@@ -16,18 +16,14 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// ErrClosed is returned by calls on a closed Cluster.
-var ErrClosed = errors.New("the connection to the cluster is closed")
-
 // Cluster is an HBase cluster as one user sees it. It keeps a connection to each server that it has called, and may be used by any number
 // of goroutines. Calls wait for an unreachable cluster for the times in Config.
 type Cluster struct {
 	cfg Config
 	log *slog.Logger
+	rpc *client
 
 	mu       sync.Mutex
-	closed   bool
-	servers  map[serverKey]*server
 	places   places
 	answered bool               // places were found once
 	found    uint64             // number of lookups that found them
@@ -63,7 +59,7 @@ func Dial(ctx context.Context, cfg Config, log *slog.Logger) (*Cluster, error) {
 
 // newCluster returns a Cluster without connections.
 func newCluster(cfg Config, log *slog.Logger) *Cluster {
-	c := &Cluster{cfg: cfg, log: log, servers: map[serverKey]*server{}, warned: map[string]warning{}}
+	c := &Cluster{cfg: cfg, log: log, rpc: newClient(cfg.rpc()), warned: map[string]warning{}}
 	c.regions.read, c.regions.enabled = c.Regions, c.inService
 	return c
 }
@@ -89,20 +85,8 @@ func (c *Cluster) ID(ctx context.Context) (string, error) {
 // Close ends all connections. Calls in progress return with an error, later ones with [ErrClosed]. A second call does
 // nothing.
 func (c *Cluster) Close() error {
-	c.mu.Lock()
-	servers := c.servers
-	c.servers, c.closed = nil, true
-	c.mu.Unlock()
-	for _, s := range servers {
-		s.close()
-	}
+	c.rpc.close()
 	return nil
-}
-
-func (c *Cluster) isClosed() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.closed
 }
 
 // retry repeats an idempotent act for RetryTimeout after its first failure, while its error may pass: [passing] or [repeatable]. After a
@@ -128,14 +112,14 @@ const nameTimeout = 20 * time.Second
 
 // pause waits before the next attempt, or returns the error to give up with.
 func (c *Cluster) pause(ctx context.Context, started time.Time, attempt int, what string, err error) error {
-	if c.isClosed() {
+	if c.rpc.isClosed() {
 		return fmt.Errorf("%s: %w", what, ErrClosed)
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
 	}
 	if attempt == 0 {
-		if secured := c.wantsLogin(ctx, err); secured != nil {
+		if secured := c.rpc.wantsLogin(ctx, err); secured != nil {
 			return fmt.Errorf("%s: %w", what, secured)
 		}
 	}

@@ -84,6 +84,13 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// rpc returns the settings of the connections.
+func (c Config) rpc() clientOptions {
+	return clientOptions{
+		User: c.EffectiveUser, Dialer: c.Dialer, Secure: c.Secure, RegistryMasters: c.RegistryMasters, DialTimeout: c.DialTimeout, CallTimeout: c.CallTimeout,
+	}
+}
+
 // Validate checks the fields without defaults.
 func (c Config) Validate() error {
 	switch {

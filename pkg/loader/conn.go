@@ -6,15 +6,69 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/tsuna/gohbase/hrpc"
 	"github.com/tsuna/gohbase/region"
 	"golang.org/x/sync/singleflight"
-
-	"bulkload/internal/hadoop/frames"
 )
+
+// The services of HBase's servers. A connection is to one of them.
+const (
+	masterService                     = region.MasterClient
+	clientService                     = region.RegionClient // rows of a region server
+	adminService    region.ClientType = "AdminService"      // administrative calls about the regions of a region server
+	registryService region.ClientType = "ClientMetaService" // the RPC registry: of masters since HBase 2.3, of region servers since 2.5
+)
+
+// ErrClosed is returned by calls on a closed Cluster.
+var ErrClosed = errors.New("the connection to the cluster is closed")
+
+// clientOptions are the settings of a [client]. All but Secure are required.
+type clientOptions struct {
+	// User is the user of all calls.
+	User string
+	// Dialer makes the connections below HBase's protocol.
+	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Secure authenticates on a connection, and closes it on failure. Nil: the servers have no security.
+	Secure func(ctx context.Context, nc net.Conn, host string, master bool) (net.Conn, error)
+	// RegistryMasters says that the servers of the RPC registry are masters.
+	RegistryMasters bool
+	// DialTimeout bounds a connect.
+	DialTimeout time.Duration
+	// CallTimeout bounds the silence of a server on a shared connection, and each write.
+	CallTimeout time.Duration
+}
+
+// client makes the connections to the servers of a cluster. It may be used by any number of goroutines.
+type client struct {
+	opts clientOptions
+
+	mu      sync.Mutex
+	closed  bool
+	servers map[serverKey]*server
+}
+
+// newClient returns a client without connections.
+func newClient(o clientOptions) *client { return &client{opts: o, servers: map[serverKey]*server{}} }
+
+// close ends the shared connections. Calls in progress on them return with an error, and later connects with [ErrClosed]. A second call does nothing.
+func (c *client) close() {
+	c.mu.Lock()
+	servers := c.servers
+	c.servers, c.closed = nil, true
+	c.mu.Unlock()
+	for _, s := range servers {
+		s.close()
+	}
+}
+
+// isClosed reports whether close was called.
+func (c *client) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
 
 // serverKey identifies a connection: HBase fixes the service when a connection is made.
 type serverKey struct {
@@ -84,7 +138,7 @@ func (s *server) redial(ctx context.Context, dial func(context.Context) (*link, 
 
 // connect returns the shared connection to a server, a new one if there is none or it broke. Concurrent callers share one dial and its
 // failure; it continues when the context of one of them ends.
-func (c *Cluster) connect(ctx context.Context, addr string, service region.ClientType) (*link, error) {
+func (c *client) connect(ctx context.Context, addr string, service region.ClientType) (*link, error) {
 	key := serverKey{addr, service}
 	c.mu.Lock()
 	if c.closed {
@@ -102,7 +156,7 @@ func (c *Cluster) connect(ctx context.Context, addr string, service region.Clien
 	}
 	dialed := s.dials.DoChan("", func() (any, error) {
 		return s.redial(context.WithoutCancel(ctx), func(ctx context.Context) (*link, error) {
-			return c.dial(ctx, addr, service, c.cfg.CallTimeout)
+			return c.dial(ctx, addr, service, c.opts.CallTimeout)
 		})
 	})
 	select {
@@ -118,35 +172,35 @@ func (c *Cluster) connect(ctx context.Context, addr string, service region.Clien
 type link struct {
 	client hrpc.RegionClient
 	tap    *tap
-	hello  int64 // bytes written by the time it was ready
+	hello  int64 // bytes written by the time it was ready, or was last renewed
 
 	mu     sync.Mutex
 	latest time.Time // when the latest call began that was answered
 }
 
-// dial makes a connection. readTimeout is how long the server may be silent while an answer is due.
-func (c *Cluster) dial(ctx context.Context, addr string, service region.ClientType, readTimeout time.Duration) (*link, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.DialTimeout, silence("no connection within "+c.cfg.DialTimeout.String()))
+// dial makes a connection of the caller's own. readTimeout is how long the server may be silent while an answer is due.
+func (c *client) dial(ctx context.Context, addr string, service region.ClientType, readTimeout time.Duration) (*link, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.DialTimeout, silence("no connection within "+c.opts.DialTimeout.String()))
 	defer cancel()
-	nc, err := c.cfg.Dialer(ctx, "tcp", addr)
+	nc, err := c.opts.Dialer(ctx, "tcp", addr)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
 		return nil, &ConnectionError{Addr: addr, Err: err}
 	}
-	if c.cfg.Secure != nil {
+	if c.opts.Secure != nil {
 		host, _, err := net.SplitHostPort(addr)
 		if err != nil {
 			return nil, errors.Join(err, nc.Close())
 		}
-		if nc, err = c.cfg.Secure(ctx, nc, host, service == region.MasterClient || service == clientMeta && c.cfg.RegistryMasters); err != nil {
+		if nc, err = c.opts.Secure(ctx, nc, host, service == masterService || service == registryService && c.opts.RegistryMasters); err != nil {
 			return nil, &ConnectionError{Addr: addr, Err: err}
 		}
 	}
-	t := newTap(nc, c.cfg.CallTimeout, readTimeout)
+	t := newTap(nc, c.opts.CallTimeout, readTimeout)
 	// A queue of one and no flush interval: our calls are not batched.
-	client := region.NewClient(addr, service, 1, 0, c.cfg.EffectiveUser, readTimeout, nil,
+	client := region.NewClient(addr, service, 1, 0, c.opts.User, readTimeout, nil,
 		func(context.Context, string, string) (net.Conn, error) { return t, nil })
 	if err := client.Dial(ctx); err != nil {
 		nc.Close()
@@ -158,7 +212,17 @@ func (c *Cluster) dial(ctx context.Context, addr string, service region.ClientTy
 	return &link{client: client, tap: t, hello: t.written.Load()}, nil
 }
 
+// close ends the connection.
 func (l *link) close() { l.client.Close() }
+
+// renew reports whether the connection is unbroken, and has the errors of later calls not count what was sent so far.
+func (l *link) renew() bool {
+	if l.tap.failure() != nil {
+		return false
+	}
+	l.hello = l.tap.written.Load()
+	return true
+}
 
 // explain turns gohbase's errors into ours. gohbase reports a broken connection without the reason, which the tap has recorded.
 func (l *link) explain(err error) error {
@@ -176,101 +240,4 @@ func (l *link) explain(err error) error {
 		return &ConnectionError{Addr: l.client.Addr(), Sent: l.tap.written.Load() > l.hello, Err: err}
 	}
 	return fmt.Errorf("%s: %w", l.client.Addr(), err)
-}
-
-// tap is a connection that records its first error and the number of bytes written, bounds each write and the silence of the server, and
-// checks answers before gohbase reads them.
-type tap struct {
-	net.Conn
-	writeTimeout time.Duration
-	silence      time.Duration  // how long the server may be silent while an answer is due
-	frames       *frames.Filter // of what is read
-	written      atomic.Int64
-	broken       chan struct{} // closed at the first failure
-
-	mu  sync.Mutex
-	due int // answers
-	err error
-}
-
-func newTap(nc net.Conn, writeTimeout, silence time.Duration) *tap {
-	return &tap{Conn: nc, writeTimeout: writeTimeout, silence: silence, frames: newAnswerFilter(), broken: make(chan struct{})}
-}
-
-// SetReadDeadline does nothing. gohbase sets a later deadline with each call, so that a server that is frozen would not be noticed while
-// calls keep arriving, and it may set one after the answer, which a later call would meet. The tap counts requests and answers itself.
-func (t *tap) SetReadDeadline(time.Time) error { return nil }
-
-// sending notes a request. It does not prolong the wait for earlier answers.
-func (t *tap) sending() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.due++; t.due > 1 {
-		return nil
-	}
-	return t.Conn.SetReadDeadline(time.Now().Add(t.silence))
-}
-
-// received notes bytes from the server, with the ends of n answers. From here on it may be silent again.
-func (t *tap) received(n int) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	until := time.Time{}
-	if t.due = max(0, t.due-n); t.due > 0 {
-		until = time.Now().Add(t.silence)
-	}
-	return t.Conn.SetReadDeadline(until)
-}
-
-// Read hides an error of the deadline, which a connection has that was closed meanwhile: gohbase gets the answer that was read. The next read
-// meets the same error.
-func (t *tap) Read(p []byte) (int, error) {
-	before := t.frames.Whole
-	n, err := t.Conn.Read(p)
-	if e := t.frames.Pass(p[:n]); e != nil {
-		return 0, t.note(e)
-	}
-	if n > 0 {
-		_ = t.note(t.received(t.frames.Whole - before))
-	}
-	return n, t.note(err)
-}
-
-// Write sends the header of the connection, which has no answer, and then a request at a time.
-func (t *tap) Write(p []byte) (int, error) {
-	if t.written.Load() > 0 {
-		if err := t.sending(); err != nil {
-			return 0, t.note(err)
-		}
-	}
-	if err := t.Conn.SetWriteDeadline(time.Now().Add(t.writeTimeout)); err != nil {
-		return 0, t.note(err)
-	}
-	n, err := t.Conn.Write(p)
-	t.written.Add(int64(n))
-	return n, t.note(err)
-}
-
-// Close marks the connection unusable, also when gohbase closes it for reasons of its own.
-func (t *tap) Close() error {
-	t.note(net.ErrClosed)
-	return t.Conn.Close()
-}
-
-func (t *tap) note(err error) error {
-	if err != nil {
-		t.mu.Lock()
-		if t.err == nil {
-			t.err = err
-			close(t.broken)
-		}
-		t.mu.Unlock()
-	}
-	return err
-}
-
-func (t *tap) failure() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.err
 }

@@ -3,17 +3,12 @@ package loader
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/tsuna/gohbase/region"
-
-	"bulkload/internal/test/testrpc"
 )
 
 // TestDialsAreShared checks that many calls at a server that cannot be reached share one dial and its failure, and then find the region at its
@@ -53,40 +48,4 @@ func TestDialsAreShared(t *testing.T) {
 			t.Errorf("%d dials, want 1", dials.Load())
 		}
 	})
-}
-
-// TestCloseEndsDials checks that closing the cluster ends a dial in progress, and closes a connection that a dial still makes.
-func TestCloseEndsDials(t *testing.T) {
-	for _, obeys := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			here, there := net.Pipe()
-			defer there.Close()
-			dialing := make(chan struct{})
-			c := stubCluster(Config{Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				close(dialing)
-				<-ctx.Done()
-				if obeys {
-					return nil, context.Cause(ctx)
-				}
-				return here, nil
-			}})
-			go testrpc.Frozen(there)
-			ended := make(chan error, 1)
-			go func() {
-				_, err := c.connect(t.Context(), "rs:1", region.RegionClient)
-				ended <- err
-			}()
-			<-dialing
-			c.Close()
-			if err := <-ended; !errors.Is(err, ErrClosed) {
-				t.Errorf("the dial obeys %t: the caller got %v", obeys, err)
-			}
-			if obeys {
-				return
-			}
-			if _, err := here.Write(nil); !errors.Is(err, io.ErrClosedPipe) {
-				t.Errorf("the connection is open after the end of the dial: %v", err)
-			}
-		})
-	}
 }

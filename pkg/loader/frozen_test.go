@@ -3,10 +3,13 @@ package loader
 import (
 	"context"
 	"errors"
+	"io"
+	"log/slog"
 	"net"
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,8 +17,8 @@ import (
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testrpc"
 
+	"github.com/tsuna/gohbase/hrpc"
 	"github.com/tsuna/gohbase/pb"
-	"github.com/tsuna/gohbase/region"
 )
 
 // answerAfter is a server that answers each call with an empty message, in two pieces: the first after a time, the second after as long again.
@@ -29,26 +32,27 @@ func answerAfter(delay func() time.Duration) func(nc net.Conn) {
 	}
 }
 
-// pipedCluster returns a cluster whose servers are a function. They may be silent for a second.
-func pipedCluster(dials *atomic.Int32, serve func(nc net.Conn)) *Cluster {
-	return stubCluster(Config{CallTimeout: time.Second, Dialer: testrpc.Pipes(dials, serve)})
+// pipedClient returns a client whose servers are a function. They may be silent for a second.
+func pipedClient(dialer func(context.Context, string, string) (net.Conn, error)) *client {
+	takeLogrus(slog.New(slog.DiscardHandler))
+	return newClient(clientOptions{User: "x", Dialer: dialer, DialTimeout: 20 * time.Second, CallTimeout: time.Second})
 }
 
 // ask makes a call at the server.
-func ask(ctx context.Context, c *Cluster) error {
-	l, err := c.connect(ctx, "rs:1", region.RegionClient)
+func ask(ctx context.Context, c *client) error {
+	l, err := c.connect(ctx, "rs:1", clientService)
 	if err != nil {
 		return err
 	}
-	return l.invoke(ctx, "Get", &pb.GetRequest{Region: Region{Name: []byte("r")}.specifier(), Get: &pb.Get{Row: []byte("k")}}, &pb.GetResponse{})
+	return l.invoke(ctx, "Get", &pb.GetRequest{Region: &pb.RegionSpecifier{Type: pb.RegionSpecifier_REGION_NAME.Enum(), Value: []byte("r")}, Get: &pb.Get{Row: []byte("k")}}, &pb.GetResponse{})
 }
 
 // TestFrozenServerIsNoticed checks that a call at a server that does not answer ends by the server's silence, although more calls keep arriving.
 func TestFrozenServerIsNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dials atomic.Int32
-		c := pipedCluster(&dials, testrpc.Frozen)
-		defer c.Close()
+		c := pipedClient(testrpc.Pipes(&dials, testrpc.Frozen))
+		defer c.close()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		ended := make(chan error, 1)
@@ -81,8 +85,8 @@ func TestSlowServerIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dials atomic.Int32
 		var delay atomic.Int64
-		c := pipedCluster(&dials, answerAfter(func() time.Duration { return time.Duration(delay.Load()) }))
-		defer c.Close()
+		c := pipedClient(testrpc.Pipes(&dials, answerAfter(func() time.Duration { return time.Duration(delay.Load()) })))
+		defer c.close()
 		delay.Store(int64(700 * time.Millisecond))
 		var calls sync.WaitGroup
 		for range 20 {
@@ -129,13 +133,13 @@ func TestStuckCallIsNoticed(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var dials, calls atomic.Int32
-			c := pipedCluster(&dials, answerAfter(func() time.Duration {
+			c := pipedClient(testrpc.Pipes(&dials, answerAfter(func() time.Duration {
 				if calls.Add(1) == 1 {
 					return tt.first
 				}
 				return 0
-			}))
-			defer c.Close()
+			})))
+			defer c.close()
 			ended := make(chan error, 1)
 			go func() { ended <- ask(t.Context(), c) }()
 			for range 20 {
@@ -151,7 +155,7 @@ func TestStuckCallIsNoticed(t *testing.T) {
 			default:
 				t.Errorf("%s: the first call still waits", name)
 			}
-			c.Close()
+			c.close()
 			if want := map[bool]int32{false: 1, true: 2}[tt.stuck]; dials.Load() != want {
 				t.Errorf("%s: %d connections, want %d", name, dials.Load(), want)
 			}
@@ -160,15 +164,64 @@ func TestStuckCallIsNoticed(t *testing.T) {
 	}
 }
 
-// TestSilentRegionIsUnavailable checks that the question for a region's store files may be asked again if the server does not answer it in time.
-func TestSilentRegionIsUnavailable(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := stubCluster(Config{})
-		defer c.Close()
-		serveStub(c, "a:1", func(*testrpc.Call) error { return testrpc.ErrSilent })
-		began := time.Now()
-		if _, err := c.StoreFiles(t.Context(), Region{Name: []byte("r"), Server: "a:1"}, "f"); !Unavailable(err) || time.Since(began) != c.cfg.CallTimeout {
-			t.Errorf("after %s: %v", time.Since(began), err)
+// TestCloseEndsDials checks that closing the client ends a dial in progress, and closes a connection that a dial still makes.
+func TestCloseEndsDials(t *testing.T) {
+	for _, obeys := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			here, there := net.Pipe()
+			defer there.Close()
+			dialing := make(chan struct{})
+			c := pipedClient(func(ctx context.Context, _, _ string) (net.Conn, error) {
+				close(dialing)
+				<-ctx.Done()
+				if obeys {
+					return nil, context.Cause(ctx)
+				}
+				return here, nil
+			})
+			go testrpc.Frozen(there)
+			ended := make(chan error, 1)
+			go func() {
+				_, err := c.connect(t.Context(), "rs:1", clientService)
+				ended <- err
+			}()
+			<-dialing
+			c.close()
+			if err := <-ended; !errors.Is(err, ErrClosed) {
+				t.Errorf("the dial obeys %t: the caller got %v", obeys, err)
+			}
+			if obeys {
+				return
+			}
+			if _, err := here.Write(nil); !errors.Is(err, io.ErrClosedPipe) {
+				t.Errorf("the connection is open after the end of the dial: %v", err)
+			}
+		})
+	}
+}
+
+// forgetful is a client of gohbase that never answers.
+type forgetful struct{ hrpc.RegionClient }
+
+func (forgetful) QueueRPC(hrpc.Call) {}
+func (forgetful) Addr() string       { return "rs:1" }
+
+// TestWaitBroken checks that a call without an answer ends when its connection breaks.
+func TestWaitBroken(t *testing.T) {
+	here, there := net.Pipe()
+	defer there.Close()
+	l := &link{client: forgetful{}, tap: newTap(here, time.Second, time.Minute)}
+	l.tap.written.Store(1)
+	ended := make(chan error, 1)
+	go func() { ended <- l.invoke(t.Context(), "Scan", &pb.ScanRequest{}, &pb.ScanResponse{}) }()
+	l.tap.note(syscall.ECONNRESET)
+	l.tap.note(syscall.EPIPE) // the first error counts
+	select {
+	case err := <-ended:
+		if ce, ok := errors.AsType[*ConnectionError](err); !ok || !ce.Sent || !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("error %v", err)
 		}
-	})
+	case <-time.After(time.Minute):
+		t.Fatal("the call still waits")
+	}
 }

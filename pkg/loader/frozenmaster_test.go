@@ -52,3 +52,16 @@ func TestFrozenMasterIsLeft(t *testing.T) {
 		})
 	}
 }
+
+// TestSilentRegionIsUnavailable checks that the question for a region's store files may be asked again if the server does not answer it in time.
+func TestSilentRegionIsUnavailable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := stubCluster(Config{})
+		defer c.Close()
+		serveStub(c, "a:1", func(*testrpc.Call) error { return testrpc.ErrSilent })
+		began := time.Now()
+		if _, err := c.StoreFiles(t.Context(), Region{Name: []byte("r"), Server: "a:1"}, "f"); !Unavailable(err) || time.Since(began) != c.cfg.CallTimeout {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+	})
+}

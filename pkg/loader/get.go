@@ -40,12 +40,13 @@ func (c *Cluster) get(ctx context.Context, table TableName, key []byte, families
 		get.Column = append(get.Column, &pb.Column{Family: []byte(family)})
 	}
 	at := &locator{regions: &c.regions, table: table, prompt: true}
-	err = c.onRegion(ctx, "get", passing, at, key, func(l *link, r Region) (err error) {
-		call := l.queue(ctx, "Get", &pb.GetRequest{Region: r.specifier(), Get: get}, &pb.GetResponse{})
-		if err := l.wait(&call.call); err != nil {
+	err = c.onRegion(ctx, "get", passing, at, key, func(l *link, r Region) error {
+		resp := &pb.GetResponse{}
+		block, err := l.queue(ctx, "Get", &pb.GetRequest{Region: r.specifier(), Get: get}, resp).wait()
+		if err != nil {
 			return err
 		}
-		row, err = parseGet(key, call.resp.(*pb.GetResponse), call.block)
+		row, err = parseGet(key, resp, block)
 		return err
 	})
 	return row, err

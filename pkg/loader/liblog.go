@@ -56,12 +56,3 @@ func logText(v any) string {
 	}
 	return fmt.Sprintf("%T", v)
 }
-
-// zkLogger writes the lines of the ZooKeeper client to a log.
-type zkLogger struct{ log *slog.Logger }
-
-func (z zkLogger) Printf(format string, args ...any) {
-	if z.log.Enabled(context.Background(), slog.LevelDebug) {
-		z.log.Debug("zookeeper client", "component", "zookeeper", "text", fmt.Sprintf(format, args...))
-	}
-}

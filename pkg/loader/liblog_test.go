@@ -37,7 +37,6 @@ level=DEBUG msg="looking up region" component=gohbase
 	b.Reset()
 	takeLogrus(plain(slog.LevelInfo))
 	say()
-	zkLogger{plain(slog.LevelInfo)}.Printf("connected")
 	if b.Len() > 0 {
 		t.Error(b.String())
 	}

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tsuna/gohbase/region"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -59,12 +58,11 @@ type line struct {
 
 // open returns the connection for one load.
 func (a *line) open(ctx context.Context, c *Cluster, addr string) (*link, error) {
-	if a.link != nil && a.addr == addr && time.Since(a.used) < keptLine && a.link.tap.failure() == nil {
-		a.link.hello = a.link.tap.written.Load() // nothing of this load was sent yet
+	if a.link != nil && a.addr == addr && time.Since(a.used) < keptLine && a.link.renew() {
 		return a.link, nil
 	}
 	a.drop()
-	conn, err := c.dial(ctx, addr, region.RegionClient, c.cfg.LoadTimeout)
+	conn, err := c.rpc.dial(ctx, addr, clientService, c.cfg.LoadTimeout)
 	if err != nil {
 		return nil, err
 	}

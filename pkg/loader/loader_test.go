@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -237,31 +238,13 @@ func TestPrefixEndOfBytes(t *testing.T) {
 	}
 }
 
-func TestRemote(t *testing.T) {
-	text := "region.NotServingRegionError: HBase Java exception org.apache.hadoop.hbase.NotServingRegionException:\n" +
-		"org.apache.hadoop.hbase.NotServingRegionException: t,,1.x. is not online on h\n\tat X.y(Z.java:1)\n"
-	re, ok := parseRemote(errors.New(text))
-	if !ok || !threw(re, "NotServingRegionException") || re.Message != "t,,1.x. is not online on h" || reactionTo(re) != relocate {
-		t.Fatalf("%#v", re)
-	}
-	for class, want := range map[string]reaction{
-		"org.apache.hadoop.hbase.RegionTooBusyException": backOff, "org.apache.hadoop.hbase.security.AccessDeniedException": giveUp,
-		"java.io.IOException": unclear, "": unclear,
-	} {
-		if got := reactionTo(&RemoteError{Class: class}); got != want {
-			t.Errorf("%s: %d", class, got)
+// TestMisfitNamesNoRow checks that the message has no rows, which include the bounds of a region that HBase has split.
+func TestMisfitNamesNoRow(t *testing.T) {
+	e := &MisfitError{File: HFile{Path: "/f/0", First: []byte("ann"), Last: []byte("bob")}, Region: Region{Encoded: "0123", Start: []byte("ada"), End: []byte("axel")}}
+	for _, row := range []string{"ann", "bob", "ada", "axel"} {
+		if strings.Contains(e.Error(), row) || !strings.Contains(string(e.Data()), row) {
+			t.Errorf("%v, for who may show rows %s", e, e.Data())
 		}
-	}
-	for message, want := range map[string]reaction{
-		`Cannot invoke "org.apache.hadoop.hbase.master.CachedClusterId.getFromCacheOrFetch()" because "this.cachedClusterId" is null`: backOff,
-		`Cannot invoke "org.apache.hadoop.hbase.regionserver.HRegion.getRegionInfo()" because "region" is null`:                       unclear,
-	} {
-		if got := reactionTo(&RemoteError{Class: "java.io.IOException", Message: message}); got != want {
-			t.Errorf("%s: %d", message, got)
-		}
-	}
-	if _, ok := parseRemote(errors.New("EOF")); ok {
-		t.Error("EOF is not an exception")
 	}
 }
 

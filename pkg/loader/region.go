@@ -151,5 +151,5 @@ func encodedName(name []byte) string {
 
 // metaRow returns the name of a region without its first row.
 func metaRow(key []byte) string {
-	return strconv.Quote(regionName.ReplaceAllString(string(key), "$1,"+hidden+",$2"))
+	return strconv.Quote(withoutFirstRows(string(key)))
 }

@@ -13,14 +13,9 @@ import (
 	"bulkload/internal/hadoop/frames"
 	"bulkload/internal/hadoop/hbaserpc"
 
-	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/emptypb"
 )
-
-// clientMeta is the service of HBase's RPC registry. Masters have it since 2.3 (ClientMetaService of Master.proto), region
-// servers since 2.5 (of Registry.proto).
-const clientMeta region.ClientType = "ClientMetaService"
 
 // Fields of the registry's answers (Registry.proto and HBase.proto of HBase 2.6), for which gohbase has no types.
 const (
@@ -69,7 +64,7 @@ func (c *Cluster) askRegistry(ctx context.Context) (places, error) {
 		if err == nil {
 			return p, nil
 		}
-		if secured := c.wantsLogin(ctx, err); secured != nil {
+		if secured := c.rpc.wantsLogin(ctx, err); secured != nil {
 			return places{}, secured
 		}
 		if _, ok := errors.AsType[*hbaserpc.LoginError](err); ok {
@@ -91,9 +86,9 @@ type registryState struct {
 
 // askRegistryServer asks one server. It returns the master also with errRegistryEmpty.
 func (c *Cluster) askRegistryServer(ctx context.Context, addr string, limit time.Duration) (places, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, silence("no answer within "+limit.String()))
+	ctx, cancel := withLimit(ctx, limit)
 	defer cancel()
-	l, err := c.connect(ctx, addr, clientMeta)
+	l, err := c.rpc.connect(ctx, addr, registryService)
 	if err != nil {
 		return places{}, err
 	}

@@ -181,11 +181,15 @@ func TestRegistryErrors(t *testing.T) {
 		}
 		return errors.Is(err, errRegistryEmpty), err
 	})
-	if e := hostile(t, []byte{0xff, 0xff, 0xff, 0xff}); true {
-		_, err = Dial(ctx, Config{Registry: []string{e}, EffectiveUser: "x"}, nil)
-		if _, ok := errors.AsType[*frames.Error](err); !ok {
-			t.Errorf("a lying length: %v", err)
-		}
+	lying := testcheck.Serve(t, func(nc net.Conn) {
+		testrpc.Serve(nc, func(c *testrpc.Call) error {
+			c.Raw = []byte{0xff, 0xff, 0xff, 0xff}
+			return nil
+		})
+	})
+	_, err = Dial(ctx, Config{Registry: []string{lying.Addr().String()}, EffectiveUser: "x"}, nil)
+	if _, ok := errors.AsType[*frames.Error](err); !ok {
+		t.Errorf("a lying length: %v", err)
 	}
 	for name, servers := range map[string][]string{
 		"no port": {"h"}, "no host": {":1"}, "port 0": {"h:0"}, "port name": {"h:http"}, "port too large": {"h:65536"}, "too many": make([]string, 65),

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -8,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"bulkload/internal/hadoop/frames"
 	"bulkload/internal/hadoop/hbaserpc"
@@ -108,6 +110,11 @@ type silence string
 func (s silence) Error() string        { return string(s) }
 func (s silence) Is(target error) bool { return target == os.ErrDeadlineExceeded }
 
+// withLimit returns a context whose calls have a time in common. The cause of its end matches [os.ErrDeadlineExceeded].
+func withLimit(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, limit, silence("no answer within "+limit.String()))
+}
+
 // unknownHost returns the host name that name servers do not know, empty if the error has another cause.
 func unknownHost(err error) string {
 	if e, ok := errors.AsType[*net.DNSError](err); ok && e.IsNotFound {
@@ -133,13 +140,10 @@ func parseRemote(err error) (*RemoteError, bool) {
 	return remoteError(class, strings.TrimSpace(strings.TrimPrefix(line, class+":")), trace), true
 }
 
-// repeatable reports whether a call that is idempotent, or has no effects, may be made again.
-func repeatable(err error) bool {
+// rpcRepeatable reports whether a call that is idempotent, or has no effects, may be made again.
+func rpcRepeatable(err error) bool {
 	if _, ok := errors.AsType[*RemoteError](err); ok {
 		return reactionTo(err) == relocate || reactionTo(err) == backOff
-	}
-	if errors.Is(err, errNotAssigned) || errors.Is(err, errNoMaster) {
-		return true
 	}
 	if _, ok := errors.AsType[*frames.Error](err); ok {
 		return false // the next answer would be the same
@@ -149,13 +153,6 @@ func repeatable(err error) bool {
 	}
 	_, ok := errors.AsType[*ConnectionError](err)
 	return ok
-}
-
-// Unavailable reports whether an error says that the cluster is unreachable or not in service, as during a restart: the same call may
-// succeed later, without any repair by its caller.
-func Unavailable(err error) bool {
-	_, ok := errors.AsType[*lookupError](err)
-	return ok || repeatable(err) || threw(err, "SafeModeException") // of HDFS, below HBase
 }
 
 // threw reports whether err is an exception of a server with one of these classes, named without their packages.
@@ -176,10 +173,15 @@ var (
 	cellText   = regexp.MustCompile(`(?s)/(?:vlen=|seqid=|mvcc=|Put\b|Delete|Minimum|Maximum|LATEST_TIMESTAMP|OLDEST_TIMESTAMP)`)
 )
 
+// withoutFirstRows returns a text in which the names of regions have no first row.
+func withoutFirstRows(text string) string {
+	return regionName.ReplaceAllString(text, "$1,"+hidden+",$2")
+}
+
 // withoutRows returns a server's text without row data. A text that still contains a cell is hidden whole: the beginning of its row cannot
 // be found.
 func withoutRows(text string) string {
-	text = regionName.ReplaceAllString(text, "$1,"+hidden+",$2")
+	text = withoutFirstRows(text)
 	if at := aboutRow.FindStringSubmatchIndex(text); at != nil {
 		text = text[:at[3]] + hidden
 	}
@@ -222,21 +224,21 @@ var doNotRetry = []string{
 	"UnsupportedCompressionCodecException", "UnsupportedCryptoException", "WrongVersionException",
 }
 
-// passing reports whether the error of an idempotent call may pass, so that the call is to be made again: it is repeatable, or an exception that
+// rpcPassing reports whether the error of an idempotent call may pass, so that the call is to be made again: it is repeatable, or an exception that
 // HBase's own client repeats, such as an IOException of a region server whose HDFS does not answer. Of a call that is not idempotent, as a load,
 // such an exception does not say whether the server has acted.
 //
 // UnknownRegionException, of the master alone (2.6), does not pass: the region was split or merged, and its name does not come back. The
 // region of a load is looked up again by its rows.
-func passing(err error) bool {
+func rpcPassing(err error) bool {
 	re, ok := errors.AsType[*RemoteError](err)
 	switch {
 	case !ok:
-		return repeatable(err)
+		return rpcRepeatable(err)
 	case threw(re, doNotRetry...):
 		return false
 	case reactionTo(re) == unclear:
 		return strings.HasPrefix(re.Class, "java.io.") || strings.HasPrefix(re.Class, "org.apache.hadoop.")
 	}
-	return repeatable(err)
+	return rpcRepeatable(err)
 }

@@ -3,8 +3,11 @@ package loader
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
+
+	"bulkload/internal/test/testcheck"
 )
 
 // TestServersTextHasNoRows checks that the texts of HBase's exceptions are shown without rows, for the formats of its
@@ -47,12 +50,55 @@ func TestServersTextHasNoRows(t *testing.T) {
 	}
 }
 
-// TestMisfitNamesNoRow checks that the message has no rows, which include the bounds of a region that HBase has split.
-func TestMisfitNamesNoRow(t *testing.T) {
-	e := &MisfitError{File: HFile{Path: "/f/0", First: []byte("ann"), Last: []byte("bob")}, Region: Region{Encoded: "0123", Start: []byte("ada"), End: []byte("axel")}}
-	for _, row := range []string{"ann", "bob", "ada", "axel"} {
-		if strings.Contains(e.Error(), row) || !strings.Contains(string(e.Data()), row) {
-			t.Errorf("%v, for who may show rows %s", e, e.Data())
+func TestRemote(t *testing.T) {
+	text := "region.NotServingRegionError: HBase Java exception org.apache.hadoop.hbase.NotServingRegionException:\n" +
+		"org.apache.hadoop.hbase.NotServingRegionException: t,,1.x. is not online on h\n\tat X.y(Z.java:1)\n"
+	re, ok := parseRemote(errors.New(text))
+	if !ok || !threw(re, "NotServingRegionException") || re.Message != "t,,1.x. is not online on h" || reactionTo(re) != relocate {
+		t.Fatalf("%#v", re)
+	}
+	for class, want := range map[string]reaction{
+		"org.apache.hadoop.hbase.RegionTooBusyException": backOff, "org.apache.hadoop.hbase.security.AccessDeniedException": giveUp,
+		"java.io.IOException": unclear, "": unclear,
+	} {
+		if got := reactionTo(&RemoteError{Class: class}); got != want {
+			t.Errorf("%s: %d", class, got)
 		}
+	}
+	for message, want := range map[string]reaction{
+		`Cannot invoke "org.apache.hadoop.hbase.master.CachedClusterId.getFromCacheOrFetch()" because "this.cachedClusterId" is null`: backOff,
+		`Cannot invoke "org.apache.hadoop.hbase.regionserver.HRegion.getRegionInfo()" because "region" is null`:                       unclear,
+	} {
+		if got := reactionTo(&RemoteError{Class: "java.io.IOException", Message: message}); got != want {
+			t.Errorf("%s: %d", message, got)
+		}
+	}
+	if _, ok := parseRemote(errors.New("EOF")); ok {
+		t.Error("EOF is not an exception")
+	}
+}
+
+// TestPassingExceptions checks for each exception of HBase, and some of Hadoop and Java, whether an idempotent call is made again after it, as
+// HBase's own client does. The reaction of a load and the exit code do not depend on it.
+func TestPassingExceptions(t *testing.T) {
+	table, err := os.ReadFile("testdata/exceptions.txt")
+	testcheck.Must(t, err)
+	n := 0
+	for line := range strings.Lines(string(table)) {
+		want, class, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if want == "#" {
+			continue
+		}
+		n++
+		re := &RemoteError{Class: strings.TrimSpace(class)}
+		if got := rpcPassing(re); got != (want == "yes") {
+			t.Errorf("%s: passing %t", re.Class, got)
+		}
+		if reactionTo(re) == unclear && rpcRepeatable(re) {
+			t.Errorf("%s counts as repeatable", re.Class)
+		}
+	}
+	if n < 120 {
+		t.Errorf("%d exceptions", n)
 	}
 }

@@ -2,39 +2,11 @@ package loader
 
 import (
 	"context"
-	"os"
-	"strings"
 	"testing"
 	"testing/synctest"
 
-	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testrpc"
 )
-
-// TestPassingExceptions checks for each exception of HBase, and some of Hadoop and Java, whether an idempotent call is made again after it, as
-// HBase's own client does. The reaction of a load and the exit code do not depend on it.
-func TestPassingExceptions(t *testing.T) {
-	table, err := os.ReadFile("testdata/exceptions.txt")
-	testcheck.Must(t, err)
-	n := 0
-	for line := range strings.Lines(string(table)) {
-		want, class, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if want == "#" {
-			continue
-		}
-		n++
-		re := &RemoteError{Class: strings.TrimSpace(class)}
-		if got := passing(re); got != (want == "yes") {
-			t.Errorf("%s: passing %t", re.Class, got)
-		}
-		if reactionTo(re) == unclear && Unavailable(re) {
-			t.Errorf("%s counts as an unavailable cluster", re.Class)
-		}
-	}
-	if n < 120 {
-		t.Errorf("%d exceptions", n)
-	}
-}
 
 // TestPassingExceptionsAreRepeated checks that the idempotent calls are made again after an exception that may pass, and not after others. The
 // calls that make and remove a staging directory are not: what HDFS refuses needs an operator.

@@ -15,7 +15,6 @@ import (
 	"bulkload/internal/test/testcluster"
 
 	"github.com/tsuna/gohbase/pb"
-	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/proto"
 
 	"time"
@@ -123,7 +122,7 @@ func (b *bench) putMeta(t testing.TB, table TableName, r Region, end []byte) {
 	ctx := context.WithoutCancel(t.Context())
 	at, err := b.metaServer(ctx)
 	testcheck.Must(t, err)
-	l, err := b.connect(ctx, at.meta, region.RegionClient)
+	l, err := b.rpc.connect(ctx, at.meta, clientService)
 	testcheck.Must(t, err)
 	req := &pb.MutateRequest{Region: metaRegion(at.meta).specifier(), Mutation: &pb.MutationProto{
 		Row: r.Name, MutateType: pb.MutationProto_PUT.Enum(), Durability: pb.MutationProto_USE_DEFAULT.Enum(),

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/tsuna/gohbase/pb"
-	"github.com/tsuna/gohbase/region"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
 
@@ -37,7 +36,7 @@ func (s *scan) region(ctx context.Context, r Region, start, stop []byte) error {
 			s.req.OnRegion(read.RegionScan)
 		}()
 	}
-	l, err := s.cluster.connect(ctx, r.Server, region.RegionClient)
+	l, err := s.cluster.rpc.connect(ctx, r.Server, clientService)
 	if err != nil {
 		return err
 	}
@@ -45,30 +44,33 @@ func (s *scan) region(ctx context.Context, r Region, start, stop []byte) error {
 	if err != nil {
 		return err
 	}
-	next := l.queue(ctx, "Scan", open, &pb.ScanResponse{})
+	answer := &pb.ScanResponse{}
+	next := l.queue(ctx, "Scan", open, answer)
 	var id uint64
 	for {
-		if err := l.wait(&next.call); err != nil {
+		block, err := next.wait()
+		if err != nil {
 			if ctx.Err() != nil && id != 0 {
 				s.close(ctx, l, next, id)
 			}
 			return err
 		}
 		s.answered = true
-		resp, block := next.resp.(*pb.ScanResponse), next.block
+		resp := answer
 		id = resp.GetScannerId()
 		read.add(resp, block)
 		more := resp.GetMoreResultsInRegion() && (resp.MoreResults == nil || resp.GetMoreResults())
 		if more {
+			answer = &pb.ScanResponse{}
 			next = l.queue(ctx, "Scan", &pb.ScanRequest{
 				ScannerId:               resp.ScannerId,
 				NumberOfRows:            proto.Uint32(allRows),
 				ClientHandlesPartials:   proto.Bool(true),
 				ClientHandlesHeartbeats: proto.Bool(true),
 				TrackScanMetrics:        proto.Bool(read.wanted),
-			}, &pb.ScanResponse{})
+			}, answer)
 		}
-		err := s.parse(resp, block)
+		err = s.parse(resp, block)
 		if err == nil && !more {
 			return s.row.flush()
 		}
@@ -144,12 +146,10 @@ func (s *scan) parse(resp *pb.ScanResponse, block []byte) error {
 }
 
 // close closes the server's scanner, after the outstanding answer. If that fails, the server drops the scanner after a minute by itself.
-func (s *scan) close(ctx context.Context, l *link, due *blockCall, id uint64) {
+func (s *scan) close(ctx context.Context, l *link, due *queued, id uint64) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	select {
-	case <-due.result:
-	case <-ctx.Done():
+	if !due.drop(ctx) {
 		return
 	}
 	req := &pb.ScanRequest{ScannerId: proto.Uint64(id), CloseScanner: proto.Bool(true), NumberOfRows: proto.Uint32(0)}

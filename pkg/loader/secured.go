@@ -15,17 +15,17 @@ var ErrSecured = errors.New("the server requires a Kerberos login: set hbase.sec
 
 // wantsLogin explains a connection that a server has broken: a server that requires a login closes it without a message that gohbase passes
 // on. It returns nil if that is not the cause, without asking a server that was silent, which would be silent again.
-func (c *Cluster) wantsLogin(ctx context.Context, err error) error {
+func (c *client) wantsLogin(ctx context.Context, err error) error {
 	e, broken := errors.AsType[*ConnectionError](err)
 	if !broken || errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.DialTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.opts.DialTimeout)
 	defer cancel()
-	if c.cfg.Secure != nil {
+	if c.opts.Secure != nil {
 		return c.wantsLoginAbove(ctx, e.Addr)
 	}
-	wants, err := hbaserpc.Ask(ctx, func(ctx context.Context) (net.Conn, error) { return c.cfg.Dialer(ctx, "tcp", e.Addr) })
+	wants, err := hbaserpc.Ask(ctx, func(ctx context.Context) (net.Conn, error) { return c.opts.Dialer(ctx, "tcp", e.Addr) })
 	switch {
 	case err == nil && wants.Kerberos:
 		return fmt.Errorf("%s: %w", e.Addr, ErrSecured)
@@ -36,8 +36,8 @@ func (c *Cluster) wantsLogin(ctx context.Context, err error) error {
 }
 
 // wantsLoginAbove checks the same for a connection secured by TLS, without a login above it.
-func (c *Cluster) wantsLoginAbove(ctx context.Context, addr string) error {
-	nc, err := c.cfg.Dialer(ctx, "tcp", addr)
+func (c *client) wantsLoginAbove(ctx context.Context, addr string) error {
+	nc, err := c.opts.Dialer(ctx, "tcp", addr)
 	if err != nil {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (c *Cluster) wantsLoginAbove(ctx context.Context, addr string) error {
 		nc.Close()
 		return nil
 	}
-	if nc, err = c.cfg.Secure(ctx, nc, host, false); err != nil {
+	if nc, err = c.opts.Secure(ctx, nc, host, false); err != nil {
 		return nil
 	}
 	if _, loggedIn := nc.(*hbaserpc.Conn); loggedIn {

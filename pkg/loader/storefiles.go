@@ -2,18 +2,13 @@ package loader
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"bulkload/internal/hadoop/frames"
 )
-
-// adminService is the region server's service for administrative calls about its regions.
-const adminService region.ClientType = "AdminService"
 
 // Fields of Admin.proto of HBase 2, for which gohbase has no types.
 const (
@@ -43,7 +38,7 @@ func (c *Cluster) askRegion(ctx context.Context, r Region, method string, more f
 	if r.Server == "" {
 		return nil, errNotAssigned
 	}
-	l, err := c.connect(ctx, r.Server, adminService)
+	l, err := c.rpc.connect(ctx, r.Server, adminService)
 	if err != nil {
 		return nil, err
 	}
@@ -51,14 +46,8 @@ func (c *Cluster) askRegion(ctx context.Context, r Region, method string, more f
 	if err != nil {
 		return nil, err
 	}
-	limit := silence("no answer within " + c.cfg.CallTimeout.String())
-	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.CallTimeout, limit)
-	defer cancel()
 	resp := &emptypb.Empty{}
-	if err = l.invoke(ctx, method, raw(more(b)), resp); errors.Is(err, limit) {
-		err = &ConnectionError{Addr: r.Server, Sent: true, Err: limit}
-	}
-	return resp, err
+	return resp, l.invokeWithin(ctx, c.cfg.CallTimeout, method, raw(more(b)), resp)
 }
 
 // Fields of CompactRegionRequest (Admin.proto of HBase 2).

@@ -30,6 +30,7 @@ func serveStub(c *Cluster, addr string, answer func(c *testrpc.Call) error) {
 // dialBy gives a cluster without connections another dialer.
 func dialBy(c *Cluster, dialer func(context.Context, string, string) (net.Conn, error)) {
 	c.cfg.Dialer = dialer
+	c.rpc = newClient(c.cfg.rpc())
 }
 
 // stubCluster returns a cluster without connections, which fails to dial any server.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"bulkload/internal/base/retry"
+	"bulkload/internal/hadoop/frames"
 	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/pkg/setting"
 
@@ -72,9 +73,9 @@ func (c *Cluster) forget(old places) {
 // callers share it, and it does not end with the context of one of them.
 func (c *Cluster) lookup(ctx context.Context, enough func(places) bool) (places, error) {
 	c.mu.Lock()
-	p, closed := c.places, c.closed
+	p := c.places
 	c.mu.Unlock()
-	if closed {
+	if c.rpc.isClosed() {
 		return p, ErrClosed
 	}
 	if enough(p) {
@@ -266,4 +267,53 @@ func znodePayload(name string, data []byte) ([]byte, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s holds %s that are not HBase's", name, setting.Count(len(data), "byte"))
+}
+
+// zkConn is a connection to ZooKeeper whose answers are checked before the client reads them.
+type zkConn struct {
+	net.Conn
+	frames *frames.Filter
+}
+
+// maxZnode is the longest answer of ZooKeeper that is read; jute.maxbuffer is usually 1 MiB.
+const maxZnode = 16 << 20
+
+func newZKConn(nc net.Conn) *zkConn {
+	first := true
+	return &zkConn{nc, &frames.Filter{Most: maxZnode, Check: func(head []byte, size uint32) (int, string) {
+		if size < 16 {
+			return 0, "is too short for ZooKeeper"
+		}
+		need := min(20, int(size))
+		if len(head) < need {
+			return need, ""
+		}
+		// The answer to the connect has 16 bytes and a password. The others have a header of 16 bytes, with the request's number and an
+		// error code; the data requested is that of a znode.
+		data := len(head) >= 20 && (first || int32(binary.BigEndian.Uint32(head)) > 0 && binary.BigEndian.Uint32(head[12:]) == 0)
+		first = false
+		if data {
+			if n := int32(binary.BigEndian.Uint32(head[16:])); n > int32(size)-20 {
+				return 0, "says that its data are longer than it is"
+			}
+		}
+		return need, ""
+	}}}
+}
+
+func (c *zkConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if e := c.frames.Pass(p[:n]); e != nil {
+		return 0, e
+	}
+	return n, err
+}
+
+// zkLogger writes the lines of the ZooKeeper client to a log.
+type zkLogger struct{ log *slog.Logger }
+
+func (z zkLogger) Printf(format string, args ...any) {
+	if z.log.Enabled(context.Background(), slog.LevelDebug) {
+		z.log.Debug("zookeeper client", "component", "zookeeper", "text", fmt.Sprintf(format, args...))
+	}
 }

@@ -2,44 +2,13 @@ package loader
 
 import (
 	"context"
-	"errors"
 	"net"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"bulkload/internal/test/testcheck"
-
-	"github.com/tsuna/gohbase/hrpc"
-	"github.com/tsuna/gohbase/pb"
 )
-
-// forgetful is a client of gohbase that never answers.
-type forgetful struct{ hrpc.RegionClient }
-
-func (forgetful) QueueRPC(hrpc.Call) {}
-func (forgetful) Addr() string       { return "rs:1" }
-
-// TestWaitBroken checks that a call without an answer ends when its connection breaks.
-func TestWaitBroken(t *testing.T) {
-	here, there := net.Pipe()
-	defer there.Close()
-	l := &link{client: forgetful{}, tap: newTap(here, time.Second, time.Minute)}
-	l.tap.written.Store(1)
-	ended := make(chan error, 1)
-	go func() { ended <- l.invoke(t.Context(), "Scan", &pb.ScanRequest{}, &pb.ScanResponse{}) }()
-	l.tap.note(syscall.ECONNRESET)
-	l.tap.note(syscall.EPIPE) // the first error counts
-	select {
-	case err := <-ended:
-		if ce, ok := errors.AsType[*ConnectionError](err); !ok || !ce.Sent || !errors.Is(err, syscall.ECONNRESET) {
-			t.Errorf("error %v", err)
-		}
-	case <-time.After(time.Minute):
-		t.Fatal("the call still waits")
-	}
-}
 
 // TestBreakAfterAnswer breaks connections after an answer was read and before gohbase returns it, and checks that the
 // caller gets the answer and that the next call uses a new connection.
@@ -91,5 +60,3 @@ func (c *brokenAfterAnswer) SetReadDeadline(at time.Time) error {
 	}
 	return c.Conn.SetReadDeadline(at)
 }
-
-var _ hrpc.RegionClient = forgetful{}
