@@ -49,7 +49,7 @@ func (c *client) wantsLoginAbove(ctx context.Context, addr string) error {
 	if nc, err = c.opts.Secure(ctx, nc, host, false); err != nil {
 		return nil
 	}
-	if _, loggedIn := nc.(*hbaserpc.Conn); loggedIn {
+	if _, loggedIn := nc.(*hbaserpc.SecureConn); loggedIn {
 		nc.Close()
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 var ErrTLS = errors.New("the server requires TLS: set hbase.client.netty.tls.enabled and hbase.rpc.tls.truststore.location in hbase-site.xml (is HBASE_CONF_DIR that of this cluster?)")
 
 // dialTLS performs the TLS handshake if the options have TLS. A permanent failure is a *[LoginError].
-func dialTLS(ctx context.Context, nc net.Conn, host string, o Options) (net.Conn, error) {
+func dialTLS(ctx context.Context, nc net.Conn, host string, o Security) (net.Conn, error) {
 	if o.TLS == nil {
 		return nc, nil
 	}
@@ -52,7 +52,7 @@ func (c *tlsConn) Write(p []byte) (int, error) {
 
 // explain probes a server that closed the connection at the beginning, over new connections, to find out whether it
 // requires TLS when the options have none, or the other way round.
-func explain(ctx context.Context, broken net.Conn, o Options, err error) error {
+func explain(ctx context.Context, broken net.Conn, o Security, err error) error {
 	if _, ok := errors.AsType[*LoginError](err); ok || ctx.Err() != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func TestDialTLS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Dial(t.Context(), nc, host, Options{TLS: client})
+		return Secure(t.Context(), nc, host, Security{TLS: client})
 	}
 	nc, err := dial(testcheck.Serve(t, speaks).Addr().String(), "rs.example")
 	if err != nil {

@@ -144,12 +144,12 @@ func (e *Env) AskHBase(ctx context.Context, addr string) (kerberos.Quality, erro
 	if err != nil {
 		return 0, err
 	}
-	c, err := hbaserpc.Dial(ctx, nc, host, e.hbaseLogin(login, tls, q, false))
+	c, err := hbaserpc.Secure(ctx, nc, host, e.hbaseLogin(login, tls, q, false))
 	if err != nil {
 		return 0, fmt.Errorf("region server %s: %w", addr, err)
 	}
 	agreed := kerberos.Authentication
-	if s, ok := c.(*hbaserpc.Conn); ok {
+	if s, ok := c.(*hbaserpc.SecureConn); ok {
 		agreed = s.Quality()
 	}
 	return agreed, c.Close()

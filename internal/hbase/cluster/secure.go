@@ -209,7 +209,7 @@ func (e *Env) secureHBase(cfg *loader.Config) error {
 	if !e.Conf.Kerberos(hdfsio.HBaseAuthentication) {
 		if tls != nil {
 			cfg.Secure = func(ctx context.Context, nc net.Conn, host string, _ bool) (net.Conn, error) {
-				return hbaserpc.Dial(ctx, nc, host, hbaserpc.Options{TLS: tls})
+				return hbaserpc.Secure(ctx, nc, host, hbaserpc.Security{TLS: tls})
 			}
 		}
 		return nil
@@ -224,7 +224,7 @@ func (e *Env) secureHBase(cfg *loader.Config) error {
 	}
 	cfg.EffectiveUser, cfg.Owner = login.Principal(), e.secrets.user
 	cfg.Secure = func(ctx context.Context, nc net.Conn, host string, master bool) (net.Conn, error) {
-		return hbaserpc.Dial(ctx, nc, host, e.hbaseLogin(login, tls, q, master))
+		return hbaserpc.Secure(ctx, nc, host, e.hbaseLogin(login, tls, q, master))
 	}
 	if e.Conf.Kerberos(hdfsio.HadoopAuthentication) {
 		cfg.Token = e.loadToken
@@ -233,12 +233,12 @@ func (e *Env) secureHBase(cfg *loader.Config) error {
 }
 
 // hbaseLogin returns the login options for a master or a region server.
-func (e *Env) hbaseLogin(login *kerberos.Client, tls *tlsconf.Client, q []kerberos.Quality, master bool) hbaserpc.Options {
+func (e *Env) hbaseLogin(login *kerberos.Client, tls *tlsconf.Client, q []kerberos.Quality, master bool) hbaserpc.Security {
 	key := "hbase.regionserver.kerberos.principal"
 	if master {
 		key = "hbase.master.kerberos.principal"
 	}
-	return hbaserpc.Options{TLS: tls, Kerberos: login, Principal: e.Conf.Value(key), PrincipalKey: key, Qualities: q}
+	return hbaserpc.Security{TLS: tls, Kerberos: login, Principal: e.Conf.Value(key), PrincipalKey: key, Qualities: q}
 }
 
 // loadToken returns the delegation token with which HBase reads files of this user. It requests a new one after an hour.

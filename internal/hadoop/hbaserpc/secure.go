@@ -14,8 +14,8 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// Options are the settings of a login at a server.
-type Options struct {
+// Security has the settings of a login at a server.
+type Security struct {
 	// TLS holds the settings of the TLS layer below the login. Nil: plain TCP.
 	TLS *tlsconf.Client
 	// Kerberos is the login. Nil: no login.
@@ -58,9 +58,9 @@ func (e *LoginError) Unwrap() error { return e.Err }
 // ErrSimple reports a server that requires no login although Kerberos is configured.
 var ErrSimple = errors.New("the server uses simple authentication, the configuration asks for Kerberos: set hbase.security.authentication to simple, if this is the right cluster")
 
-// Dial logs in on a connection to a server with the given host name, above TLS if the options have it. It ends when the
+// Secure logs in on a connection to a server with the given host name, above TLS if the options have it. It ends when the
 // context ends. It closes the connection on failure.
-func Dial(ctx context.Context, tcp net.Conn, host string, o Options) (net.Conn, error) {
+func Secure(ctx context.Context, tcp net.Conn, host string, o Security) (net.Conn, error) {
 	lower, err := dialTLS(ctx, tcp, host, o)
 	if err != nil {
 		return nil, explain(ctx, tcp, o, err)
@@ -68,14 +68,14 @@ func Dial(ctx context.Context, tcp net.Conn, host string, o Options) (net.Conn, 
 	if o.Kerberos == nil {
 		return lower, nil
 	}
-	c, err := hadooprpc.Within(ctx, lower, func() (*Conn, error) { return logIn(ctx, lower, host, o) })
+	c, err := hadooprpc.Within(ctx, lower, func() (*SecureConn, error) { return logIn(ctx, lower, host, o) })
 	if err != nil {
 		return nil, explain(ctx, tcp, o, err)
 	}
 	return c, nil
 }
 
-func logIn(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, error) {
+func logIn(ctx context.Context, nc net.Conn, host string, o Security) (*SecureConn, error) {
 	service, realm, err := hadooprpc.Service(o.Principal, host)
 	if err != nil {
 		return nil, &LoginError{Err: fmt.Errorf("%w (%s)", err, o.PrincipalKey)}
@@ -111,7 +111,7 @@ func logIn(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, err
 			return nil, err
 		}
 	}
-	c := &Conn{Conn: nc}
+	c := &SecureConn{Conn: nc}
 	if l := client.Layer(); l.Quality() != kerberos.Authentication {
 		c.sealed = &sasl.Sealed{Conn: nc, Layer: l, Most: maxPiece}
 	}

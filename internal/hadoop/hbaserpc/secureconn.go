@@ -9,10 +9,10 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// Conn is a connection after the login, for a client library that starts it like one without security: the
+// SecureConn is a connection after the login, for a client library that starts it like one without security: the
 // library's preamble is discarded, because one was sent already. Several goroutines may write; each write is
 // sent as a whole.
-type Conn struct {
+type SecureConn struct {
 	net.Conn
 	sealed *sasl.Sealed // nil: no protection
 	mu     sync.Mutex   // guards writes
@@ -20,14 +20,14 @@ type Conn struct {
 }
 
 // Quality returns the connection's quality of protection.
-func (c *Conn) Quality() kerberos.Quality {
+func (c *SecureConn) Quality() kerberos.Quality {
 	if c.sealed == nil {
 		return kerberos.Authentication
 	}
 	return c.sealed.Layer.Quality()
 }
 
-func (c *Conn) Write(p []byte) (int, error) {
+func (c *SecureConn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	skip := 0
@@ -43,7 +43,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return skip + n, err
 }
 
-func (c *Conn) send(p []byte) (int, error) {
+func (c *SecureConn) send(p []byte) (int, error) {
 	switch {
 	case len(p) == 0:
 		return 0, nil
@@ -57,7 +57,7 @@ func (c *Conn) send(p []byte) (int, error) {
 // responses.
 const maxPiece = 256 << 20
 
-func (c *Conn) Read(p []byte) (int, error) {
+func (c *SecureConn) Read(p []byte) (int, error) {
 	if c.sealed == nil {
 		return c.Conn.Read(p)
 	}

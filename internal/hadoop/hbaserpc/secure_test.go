@@ -45,7 +45,7 @@ func TestBeginning(t *testing.T) {
 			all, _ := io.ReadAll(server)
 			got <- all
 		}()
-		c := &Conn{Conn: client}
+		c := &SecureConn{Conn: client}
 		for rest := []byte(preamble + bySimple + "\x00\x00\x00\x02hi"); len(rest) > 0; {
 			n := min(step, len(rest))
 			if m, err := c.Write(rest[:n]); m != n || err != nil {
@@ -58,7 +58,7 @@ func TestBeginning(t *testing.T) {
 			t.Errorf("steps of %d: the server gets %q", step, all)
 		}
 	}
-	if _, err := (&Conn{}).Write([]byte("GET /")); err == nil {
+	if _, err := (&SecureConn{}).Write([]byte("GET /")); err == nil {
 		t.Error("something else is swallowed")
 	}
 }
