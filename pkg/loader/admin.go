@@ -14,6 +14,7 @@ import (
 
 	"bulkload/internal/base/retry"
 	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/pkg/keygen/rowkey"
 )
 
@@ -37,14 +38,14 @@ func (c *Cluster) master(ctx context.Context, method string, req, resp proto.Mes
 		if at, err = c.masterServer(ctx); err != nil {
 			return err
 		}
-		l, err := c.rpc.connect(ctx, at.master, masterService)
+		l, err := c.rpc.Connect(ctx, at.master, hbaserpc.MasterService)
 		if err != nil {
 			return err
 		}
 		fresh := resp.ProtoReflect().New().Interface() // a late answer to an abandoned call must not be written to resp
-		if err = l.invokeWithin(ctx, c.cfg.CallTimeout, method, req, fresh); err != nil {
+		if err = l.InvokeWithin(ctx, c.cfg.CallTimeout, method, req, fresh); err != nil {
 			if errors.Is(err, os.ErrDeadlineExceeded) {
-				l.close() // a master that is frozen keeps its connections
+				l.Close() // a master that is frozen keeps its connections
 			}
 			return err
 		}
@@ -111,16 +112,16 @@ func (c *Cluster) CreateTable(ctx context.Context, spec TableSpec) error {
 	}
 	err := create()
 	// The namespace is not checked first: that needs the right ADMIN, and a user with CREATE on it may create the table.
-	if threw(err, "NamespaceNotFoundException") && spec.CreateNamespace {
+	if hbaserpc.Threw(err, "NamespaceNotFoundException") && spec.CreateNamespace {
 		if err := c.createNamespace(ctx, spec.Name.Namespace); err != nil {
 			return err
 		}
 		err = create()
 	}
 	switch {
-	case threw(err, "TableExistsException"):
+	case hbaserpc.Threw(err, "TableExistsException"):
 		err = ErrTableExists
-	case threw(err, "NamespaceNotFoundException"):
+	case hbaserpc.Threw(err, "NamespaceNotFoundException"):
 		err = fmt.Errorf("namespace %s does not exist: create_namespace '%[1]s' in HBase's shell makes it", spec.Name.Namespace)
 	default:
 		err = c.denied(err, "CREATE", "C", "@"+spec.Name.Namespace)
@@ -135,7 +136,7 @@ func (c *Cluster) CreateTable(ctx context.Context, spec TableSpec) error {
 func (c *Cluster) createNamespace(ctx context.Context, name string) error {
 	req := &pb.CreateNamespaceRequest{NamespaceDescriptor: &pb.NamespaceDescriptor{Name: []byte(name)}, NonceGroup: nonce(), Nonce: nonce()}
 	err := c.masterDoes(ctx, "CreateNamespace", req, &pb.CreateNamespaceResponse{})
-	if err == nil || threw(err, "NamespaceExistException") {
+	if err == nil || hbaserpc.Threw(err, "NamespaceExistException") {
 		return nil
 	}
 	return fmt.Errorf("create namespace %s: %w", name, c.denied(err, "ADMIN", "A"))
@@ -197,10 +198,10 @@ func (c *Cluster) ChangeAttributes(ctx context.Context, table TableName, change 
 
 // tableError returns the error of a call about a table. The exceptions of done say that the table was so already.
 func tableError(what string, table TableName, err error, done ...string) error {
-	if err == nil || threw(err, done...) {
+	if err == nil || hbaserpc.Threw(err, done...) {
 		return nil
 	}
-	if threw(err, "TableNotFoundException") {
+	if hbaserpc.Threw(err, "TableNotFoundException") {
 		err = ErrTableNotFound
 	}
 	return fmt.Errorf("%s table %s: %w", what, table, err)
@@ -237,7 +238,7 @@ func (c *Cluster) procedure(ctx context.Context, id uint64) error {
 		switch resp.GetState() {
 		case pb.GetProcedureResultResponse_FINISHED:
 			if e := resp.GetException().GetGenericException(); e != nil {
-				return remoteError(e.GetClassName(), e.GetMessage(), e.GetMessage())
+				return hbaserpc.NewRemoteError(e.GetClassName(), e.GetMessage(), e.GetMessage())
 			}
 			return nil
 		case pb.GetProcedureResultResponse_NOT_FOUND:

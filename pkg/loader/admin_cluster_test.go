@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testcluster"
 
@@ -99,7 +100,7 @@ func TestTables(t *testing.T) {
 		t.Errorf("missing namespace: %v", err)
 	}
 	err = b.CreateTable(t.Context(), TableSpec{Name: TableName{"loader_test", "bad"}, Families: []Family{{Name: "f", Compression: "NOSUCH"}}})
-	if !threw(err, "DoNotRetryIOException") {
+	if !hbaserpc.Threw(err, "DoNotRetryIOException") {
 		t.Errorf("unknown codec: %v", err)
 	}
 }

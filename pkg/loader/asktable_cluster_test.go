@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/internal/test/testcheck"
 
 	"github.com/tsuna/gohbase/pb"
@@ -22,7 +23,7 @@ func (b *bench) mutate(t testing.TB, table TableName, row, family, qualifier str
 	regions, err := b.Regions(t.Context(), table)
 	testcheck.Must(t, err)
 	r := regions[find(regions, []byte(row))]
-	l, err := b.rpc.connect(t.Context(), r.Server, clientService)
+	l, err := b.rpc.Connect(t.Context(), r.Server, hbaserpc.ClientService)
 	testcheck.Must(t, err)
 	value := &pb.MutationProto_ColumnValue_QualifierValue{Qualifier: []byte(qualifier), Timestamp: proto.Uint64(uint64(at))}
 	m := &pb.MutationProto{Row: []byte(row), MutateType: pb.MutationProto_PUT.Enum(), ColumnValue: []*pb.MutationProto_ColumnValue{{
@@ -30,7 +31,7 @@ func (b *bench) mutate(t testing.TB, table TableName, row, family, qualifier str
 	if value.Value = []byte("another's"); del {
 		m.MutateType, value.Value, value.DeleteType = pb.MutationProto_DELETE.Enum(), nil, kind.Enum()
 	}
-	testcheck.Must(t, l.invoke(t.Context(), "Mutate", &pb.MutateRequest{Region: r.specifier(), Mutation: m}, &pb.MutateResponse{}))
+	testcheck.Must(t, l.Invoke(t.Context(), "Mutate", &pb.MutateRequest{Region: r.specifier(), Mutation: m}, &pb.MutateResponse{}))
 }
 
 func (b *bench) put(t testing.TB, table TableName, row, family, qualifier string, at int64) {

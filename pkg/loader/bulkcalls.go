@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/pkg/kerberos"
 )
 
@@ -49,19 +50,19 @@ func appendMessage(b []byte, field protowire.Number, m proto.Message) ([]byte, e
 // firstRegion calls the region that holds the empty row, where Prepare and Cleanup go. Both can be repeated safely: a second Prepare leaves
 // an empty directory. An exception of HDFS, such as a full quota, is not repeated: it needs an operator.
 func (c *Cluster) firstRegion(ctx context.Context, table TableName, method string, request func(Region) (proto.Message, error)) (resp proto.Message, err error) {
-	err = c.onRegion(ctx, method, repeatable, &locator{regions: &c.regions, table: table}, nil, func(l *link, r Region) error {
+	err = c.onRegion(ctx, method, repeatable, &locator{regions: &c.regions, table: table}, nil, func(l *hbaserpc.Connection, r Region) error {
 		req, err := request(r)
 		if err != nil {
 			return err
 		}
 		resp = &emptypb.Empty{}
-		return l.invoke(ctx, method, req, resp)
+		return l.Invoke(ctx, method, req, resp)
 	})
 	return resp, err
 }
 
 // onRegion calls the server of the region that has a row, as often as [Cluster.retry] does.
-func (c *Cluster) onRegion(ctx context.Context, what string, passes func(error) bool, at *locator, row []byte, call func(*link, Region) error) (err error) {
+func (c *Cluster) onRegion(ctx context.Context, what string, passes func(error) bool, at *locator, row []byte, call func(*hbaserpc.Connection, Region) error) (err error) {
 	defer func() {
 		if err != nil {
 			at.unanswered(ctx)
@@ -72,7 +73,7 @@ func (c *Cluster) onRegion(ctx context.Context, what string, passes func(error) 
 		if err != nil {
 			return err
 		}
-		l, err := c.rpc.connect(ctx, r.Server, clientService)
+		l, err := c.rpc.Connect(ctx, r.Server, hbaserpc.ClientService)
 		if err != nil {
 			return err
 		}

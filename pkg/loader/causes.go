@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 
+	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -41,10 +42,10 @@ func (l *load) causes(ctx context.Context, g group) []string {
 // remoteCauses returns the changes needed after an exception that every retry of the call would get.
 func (l *load) remoteCauses(ctx context.Context, g group, err error) []string {
 	switch {
-	case threw(err, "AccessDeniedException"):
+	case hbaserpc.Threw(err, "AccessDeniedException"):
 		return []string{fmt.Sprintf("user %s needs the right ADMIN or CREATE on each family: grant '%s', 'C', '%s'",
 			l.cluster.cfg.EffectiveUser, l.cluster.cfg.Owner, l.req.Table)}
-	case threw(err, "SpaceLimitingException", "QuotaExceededException"):
+	case hbaserpc.Threw(err, "SpaceLimitingException", "QuotaExceededException"):
 		return []string{"a space quota of the table or its namespace is used up: raise it or remove it (set_quota), or delete data"}
 	}
 	return l.causes(ctx, g)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bulkload/internal/base/retry"
+	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/pkg/setting"
 
 	"github.com/tsuna/gohbase/pb"
@@ -21,7 +22,7 @@ import (
 type Cluster struct {
 	cfg Config
 	log *slog.Logger
-	rpc *client
+	rpc *hbaserpc.Client
 
 	mu       sync.Mutex
 	places   places
@@ -44,7 +45,7 @@ func Dial(ctx context.Context, cfg Config, log *slog.Logger) (*Cluster, error) {
 		return nil, fmt.Errorf("dial HBase: %w", err)
 	}
 	log = cmp.Or(log, slog.New(slog.DiscardHandler))
-	takeLogrus(log)
+	hbaserpc.TakeLog(log)
 	c := newCluster(cfg.withDefaults(), log)
 	log.Debug("finding HBase", "by", c.cfg.where())
 	if _, err := c.metaServer(ctx); err != nil {
@@ -59,7 +60,7 @@ func Dial(ctx context.Context, cfg Config, log *slog.Logger) (*Cluster, error) {
 
 // newCluster returns a Cluster without connections.
 func newCluster(cfg Config, log *slog.Logger) *Cluster {
-	c := &Cluster{cfg: cfg, log: log, rpc: newClient(cfg.rpc()), warned: map[string]warning{}}
+	c := &Cluster{cfg: cfg, log: log, rpc: hbaserpc.NewClient(cfg.rpc()), warned: map[string]warning{}}
 	c.regions.read, c.regions.enabled = c.Regions, c.inService
 	return c
 }
@@ -85,7 +86,7 @@ func (c *Cluster) ID(ctx context.Context) (string, error) {
 // Close ends all connections. Calls in progress return with an error, later ones with [ErrClosed]. A second call does
 // nothing.
 func (c *Cluster) Close() error {
-	c.rpc.close()
+	c.rpc.Close()
 	return nil
 }
 
@@ -112,19 +113,19 @@ const nameTimeout = 20 * time.Second
 
 // pause waits before the next attempt, or returns the error to give up with.
 func (c *Cluster) pause(ctx context.Context, started time.Time, attempt int, what string, err error) error {
-	if c.rpc.isClosed() {
+	if c.rpc.Closed() {
 		return fmt.Errorf("%s: %w", what, ErrClosed)
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
 	}
 	if attempt == 0 {
-		if secured := c.rpc.wantsLogin(ctx, err); secured != nil {
+		if secured := c.rpc.WantsLogin(ctx, err); secured != nil {
 			return fmt.Errorf("%s: %w", what, secured)
 		}
 	}
 	most := c.cfg.RetryTimeout
-	if unknownHost(err) != "" {
+	if hbaserpc.UnknownHost(err) != "" {
 		most = min(most, nameTimeout)
 	}
 	wait, again := retry.Policy{First: 100 * time.Millisecond, Most: 5 * time.Second, For: most}.Next(started, attempt+1)

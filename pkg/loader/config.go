@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/pkg/kerberos"
 )
 
@@ -85,8 +86,8 @@ func (c Config) withDefaults() Config {
 }
 
 // rpc returns the settings of the connections.
-func (c Config) rpc() clientOptions {
-	return clientOptions{
+func (c Config) rpc() hbaserpc.Options {
+	return hbaserpc.Options{
 		User: c.EffectiveUser, Dialer: c.Dialer, Secure: c.Secure, RegistryMasters: c.RegistryMasters, DialTimeout: c.DialTimeout, CallTimeout: c.CallTimeout,
 	}
 }

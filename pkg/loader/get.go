@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
 
+	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/setting"
 )
@@ -40,9 +41,9 @@ func (c *Cluster) get(ctx context.Context, table TableName, key []byte, families
 		get.Column = append(get.Column, &pb.Column{Family: []byte(family)})
 	}
 	at := &locator{regions: &c.regions, table: table, prompt: true}
-	err = c.onRegion(ctx, "get", passing, at, key, func(l *link, r Region) error {
+	err = c.onRegion(ctx, "get", passing, at, key, func(l *hbaserpc.Connection, r Region) error {
 		resp := &pb.GetResponse{}
-		block, err := l.queue(ctx, "Get", &pb.GetRequest{Region: r.specifier(), Get: get}, resp).wait()
+		block, err := l.Queue(ctx, "Get", &pb.GetRequest{Region: r.specifier(), Get: get}, resp).Wait()
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"bulkload/internal/hadoop/hbaserpc"
 )
 
 const (
@@ -52,17 +54,17 @@ func (p *pace) enter(ctx context.Context) (leave func(), err error) {
 type line struct {
 	pace *pace
 	addr string
-	link *link // nil: none
+	link *hbaserpc.Connection // nil: none
 	used time.Time
 }
 
 // open returns the connection for one load.
-func (a *line) open(ctx context.Context, c *Cluster, addr string) (*link, error) {
-	if a.link != nil && a.addr == addr && time.Since(a.used) < keptLine && a.link.renew() {
+func (a *line) open(ctx context.Context, c *Cluster, addr string) (*hbaserpc.Connection, error) {
+	if a.link != nil && a.addr == addr && time.Since(a.used) < keptLine && a.link.Renew() {
 		return a.link, nil
 	}
 	a.drop()
-	conn, err := c.rpc.dial(ctx, addr, clientService, c.cfg.LoadTimeout)
+	conn, err := c.rpc.Dial(ctx, addr, hbaserpc.ClientService, c.cfg.LoadTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +82,7 @@ func (a *line) answered(took time.Duration, err error) {
 
 func (a *line) drop() {
 	if a.link != nil {
-		a.link.close()
+		a.link.Close()
 		a.link = nil
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/tsuna/gohbase/filter"
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/proto"
+
+	"bulkload/internal/hadoop/hbaserpc"
 )
 
 // A Mutation changes cells of one row atomically.
@@ -30,9 +32,9 @@ func (c *Cluster) Mutate(ctx context.Context, table TableName, m Mutation) (done
 	condition := &pb.Condition{Row: m.Row, Family: m.If.Family, Qualifier: m.If.Qualifier, CompareType: pb.CompareType_EQUAL.Enum(), Comparator: comparator}
 	mutation := m.proto()
 	at := &locator{regions: &c.regions, table: table, prompt: true}
-	err = c.onRegion(ctx, "mutate", passing, at, m.Row, func(l *link, r Region) error {
+	err = c.onRegion(ctx, "mutate", passing, at, m.Row, func(l *hbaserpc.Connection, r Region) error {
 		resp := &pb.MutateResponse{}
-		if err := l.invoke(ctx, "Mutate", &pb.MutateRequest{Region: r.specifier(), Mutation: mutation, Condition: condition}, resp); err != nil {
+		if err := l.Invoke(ctx, "Mutate", &pb.MutateRequest{Region: r.specifier(), Mutation: mutation, Condition: condition}, resp); err != nil {
 			return err
 		}
 		done = resp.GetProcessed()

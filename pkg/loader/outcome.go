@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bulkload/internal/base/retry"
+	"bulkload/internal/hadoop/hbaserpc"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -87,9 +88,9 @@ func eventError(err error) error {
 // permissions recurs until an operator acts; after another the NameNode may just be restarting.
 func sameExceptions(err error) int {
 	switch {
-	case reactionTo(err) == giveUp:
+	case hbaserpc.ReactionTo(err) == hbaserpc.GiveUp:
 		return 1
-	case threw(err, lasting...):
+	case hbaserpc.Threw(err, lasting...):
 		return 2
 	}
 	return 5

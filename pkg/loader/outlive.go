@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bulkload/internal/base/retry"
+	"bulkload/internal/hadoop/hbaserpc"
 
 	"github.com/tsuna/gohbase/pb"
 	"golang.org/x/sync/singleflight"
@@ -30,7 +31,7 @@ func withGrace(ctx context.Context, grace time.Duration) (context.Context, conte
 
 // call makes the call. When the context ends, it still waits for the answer for half of LoadGrace: a load takes a second or two, and a lost
 // answer costs far more. The other half is for resolving the outcome then.
-func (l *load) call(ctx context.Context, conn *link, g group) (loaded bool, err error) {
+func (l *load) call(ctx context.Context, conn *hbaserpc.Connection, g group) (loaded bool, err error) {
 	callCtx, end := withGrace(ctx, l.cluster.cfg.LoadGrace/2)
 	defer end()
 	callCtx, cancel := context.WithTimeoutCause(callCtx, l.cluster.cfg.LoadTimeout, fmt.Errorf("no answer within %s", l.cluster.cfg.LoadTimeout))
@@ -43,7 +44,7 @@ func (l *load) call(ctx context.Context, conn *link, g group) (loaded bool, err 
 		}
 	}()
 	resp := &pb.BulkLoadHFileResponse{}
-	err = conn.invoke(callCtx, "BulkLoadHFile", bulkLoadRequest(g.region, l.token, g.fs, g.files, !l.req.Unreplicated), resp)
+	err = conn.Invoke(callCtx, "BulkLoadHFile", bulkLoadRequest(g.region, l.token, g.fs, g.files, !l.req.Unreplicated), resp)
 	return err == nil && resp.GetLoaded(), err
 }
 

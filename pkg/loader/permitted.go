@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/hadoop/hbaserpc"
 )
 
 // Right is an action of HBase's access control.
@@ -52,7 +53,7 @@ func (c *Cluster) MayRead(ctx context.Context, table TableName, families ...stri
 	var err error
 	for _, family := range families {
 		_, e := c.get(ctx, table, []byte{0}, family)
-		if e != nil && !threw(e, "AccessDeniedException") {
+		if e != nil && !hbaserpc.Threw(e, "AccessDeniedException") {
 			return fmt.Errorf("read family %s of %s: %w", family, table, e)
 		} else if e != nil {
 			refused, err = append(refused, family), e
@@ -137,7 +138,7 @@ func (c *Cluster) lacks(ctx context.Context, right Right, places ...place) error
 		req = frames.AppendBytes(req, userPermission, permission)
 	}
 	var resp proto.Message = &emptypb.Empty{}
-	if err := c.master(ctx, "HasUserPermissions", raw(req), resp); threw(err, "DoNotRetryIOException") {
+	if err := c.master(ctx, "HasUserPermissions", raw(req), resp); hbaserpc.Threw(err, "DoNotRetryIOException") {
 		return nil // the master has no AccessController
 	} else if err != nil {
 		return fmt.Errorf("ask for the right %s: %w", right, err)
@@ -173,7 +174,7 @@ func (e *DeniedError) Unwrap() error { return e.Err }
 // denied returns an exception of HBase's access control as a [DeniedError], with the right that the call needs, and a grant of rights,
 // letters of RWXCA, on a table, on a table and a family, on @NAMESPACE, or everywhere. It returns any other error unchanged.
 func (c *Cluster) denied(err error, right, rights string, on ...string) error {
-	if !threw(err, "AccessDeniedException") {
+	if !hbaserpc.Threw(err, "AccessDeniedException") {
 		return err
 	}
 	return c.lacking(err, right, rights, on...)

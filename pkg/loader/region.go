@@ -11,6 +11,7 @@ import (
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/proto"
 
+	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/pkg/keygen/rowkey"
 )
 
@@ -151,5 +152,5 @@ func encodedName(name []byte) string {
 
 // metaRow returns the name of a region without its first row.
 func metaRow(key []byte) string {
-	return strconv.Quote(withoutFirstRows(string(key)))
+	return strconv.Quote(hbaserpc.WithoutFirstRows(string(key)))
 }

@@ -64,7 +64,7 @@ func (c *Cluster) askRegistry(ctx context.Context) (places, error) {
 		if err == nil {
 			return p, nil
 		}
-		if secured := c.rpc.wantsLogin(ctx, err); secured != nil {
+		if secured := c.rpc.WantsLogin(ctx, err); secured != nil {
 			return places{}, secured
 		}
 		if _, ok := errors.AsType[*hbaserpc.LoginError](err); ok {
@@ -86,16 +86,16 @@ type registryState struct {
 
 // askRegistryServer asks one server. It returns the master also with errRegistryEmpty.
 func (c *Cluster) askRegistryServer(ctx context.Context, addr string, limit time.Duration) (places, error) {
-	ctx, cancel := withLimit(ctx, limit)
+	ctx, cancel := hbaserpc.WithLimit(ctx, limit)
 	defer cancel()
-	l, err := c.rpc.connect(ctx, addr, registryService)
+	l, err := c.rpc.Connect(ctx, addr, hbaserpc.RegistryService)
 	if err != nil {
 		return places{}, err
 	}
 	ask := func(method string) ([]byte, error) {
 		resp := &emptypb.Empty{}
-		if err := l.invoke(ctx, method, &emptypb.Empty{}, resp); err != nil {
-			if threw(err, "UnknownServiceException") {
+		if err := l.Invoke(ctx, method, &emptypb.Empty{}, resp); err != nil {
+			if hbaserpc.Threw(err, "UnknownServiceException") {
 				err = errNoRegistry
 			}
 			return nil, fmt.Errorf("%s: %w", method, err)

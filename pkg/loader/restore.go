@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/hadoop/hbaserpc"
 )
 
 // Fields of Master.proto of HBase 2 that gohbase's messages lack. The master keeps the table's grants (restoreACL) and the snapshot's store
@@ -55,7 +56,7 @@ func (c *Cluster) RestoreSnapshot(ctx context.Context, snapshot string, table Ta
 	req.ProtoReflect().SetUnknown(frames.AppendNumber(frames.AppendNumber(nil, restoreNonceGroup, nonce), restoreNonce, nonce))
 	err := c.masterDoes(ctx, "RestoreSnapshot", req, &pb.RestoreSnapshotResponse{})
 	c.regions.put(table, nil)
-	if threw(err, "SnapshotDoesNotExistException") {
+	if hbaserpc.Threw(err, "SnapshotDoesNotExistException") {
 		err = ErrNoSnapshot
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testcluster"
 
@@ -122,14 +123,14 @@ func (b *bench) putMeta(t testing.TB, table TableName, r Region, end []byte) {
 	ctx := context.WithoutCancel(t.Context())
 	at, err := b.metaServer(ctx)
 	testcheck.Must(t, err)
-	l, err := b.rpc.connect(ctx, at.meta, clientService)
+	l, err := b.rpc.Connect(ctx, at.meta, hbaserpc.ClientService)
 	testcheck.Must(t, err)
 	req := &pb.MutateRequest{Region: metaRegion(at.meta).specifier(), Mutation: &pb.MutationProto{
 		Row: r.Name, MutateType: pb.MutationProto_PUT.Enum(), Durability: pb.MutationProto_USE_DEFAULT.Enum(),
 		ColumnValue: []*pb.MutationProto_ColumnValue{{Family: []byte("info"), QualifierValue: []*pb.MutationProto_ColumnValue_QualifierValue{
 			{Qualifier: []byte("regioninfo"), Value: append([]byte("PBUF"), info...)}}}},
 	}}
-	testcheck.Must(t, l.invoke(ctx, "Mutate", req, &pb.MutateResponse{}))
+	testcheck.Must(t, l.Invoke(ctx, "Mutate", req, &pb.MutateResponse{}))
 }
 
 // TestHoleAndOverlapInMetaAreRefused checks that a load is refused if the regions in hbase:meta have a hole or an overlap.

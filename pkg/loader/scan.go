@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/pkg/setting"
 )
 
@@ -207,7 +208,7 @@ func (s *scan) ends(pos, stop []byte) bool {
 
 // expired reports whether the server has dropped our scanner: it was restarted, or we were too slow. The scan continues with a new one.
 func expired(err error) bool {
-	return threw(err, "UnknownScannerException", "ScannerResetException", "OutOfOrderScannerNextException", "LeaseException")
+	return hbaserpc.Threw(err, "UnknownScannerException", "ScannerResetException", "OutOfOrderScannerNextException", "LeaseException")
 }
 
 // ErrRowTooLarge is the error of a row larger than ScanRequest.RowBytes. It is wrapped by a [RowTooLargeError].

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testcluster"
 )
@@ -133,7 +134,7 @@ func TestScan(t *testing.T) {
 		t.Errorf("missing table: %v", err)
 	}
 	err := b.Scan(t.Context(), ScanRequest{Table: table, Families: []string{"zz"}}, func(Row) error { return nil })
-	if !threw(err, "NoSuchColumnFamilyException") {
+	if !hbaserpc.Threw(err, "NoSuchColumnFamilyException") {
 		t.Errorf("unknown family: %v", err)
 	}
 	rows, err := b.Rows(t.Context(), table, [][]byte{[]byte("x000007"), []byte("none"), []byte("a000000")})

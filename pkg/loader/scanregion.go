@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/pkg/setting"
 )
 
@@ -36,7 +37,7 @@ func (s *scan) region(ctx context.Context, r Region, start, stop []byte) error {
 			s.req.OnRegion(read.RegionScan)
 		}()
 	}
-	l, err := s.cluster.rpc.connect(ctx, r.Server, clientService)
+	l, err := s.cluster.rpc.Connect(ctx, r.Server, hbaserpc.ClientService)
 	if err != nil {
 		return err
 	}
@@ -45,10 +46,10 @@ func (s *scan) region(ctx context.Context, r Region, start, stop []byte) error {
 		return err
 	}
 	answer := &pb.ScanResponse{}
-	next := l.queue(ctx, "Scan", open, answer)
+	next := l.Queue(ctx, "Scan", open, answer)
 	var id uint64
 	for {
-		block, err := next.wait()
+		block, err := next.Wait()
 		if err != nil {
 			if ctx.Err() != nil && id != 0 {
 				s.close(ctx, l, next, id)
@@ -62,7 +63,7 @@ func (s *scan) region(ctx context.Context, r Region, start, stop []byte) error {
 		more := resp.GetMoreResultsInRegion() && (resp.MoreResults == nil || resp.GetMoreResults())
 		if more {
 			answer = &pb.ScanResponse{}
-			next = l.queue(ctx, "Scan", &pb.ScanRequest{
+			next = l.Queue(ctx, "Scan", &pb.ScanRequest{
 				ScannerId:               resp.ScannerId,
 				NumberOfRows:            proto.Uint32(allRows),
 				ClientHandlesPartials:   proto.Bool(true),
@@ -146,14 +147,14 @@ func (s *scan) parse(resp *pb.ScanResponse, block []byte) error {
 }
 
 // close closes the server's scanner, after the outstanding answer. If that fails, the server drops the scanner after a minute by itself.
-func (s *scan) close(ctx context.Context, l *link, due *queued, id uint64) {
+func (s *scan) close(ctx context.Context, l *hbaserpc.Connection, due *hbaserpc.Call, id uint64) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	if !due.drop(ctx) {
+	if !due.Drop(ctx) {
 		return
 	}
 	req := &pb.ScanRequest{ScannerId: proto.Uint64(id), CloseScanner: proto.Bool(true), NumberOfRows: proto.Uint32(0)}
-	if err := l.invoke(ctx, "Scan", req, &pb.ScanResponse{}); err != nil && !expired(err) {
+	if err := l.Invoke(ctx, "Scan", req, &pb.ScanResponse{}); err != nil && !expired(err) {
 		s.cluster.log.Debug("scanner not closed", "error", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -39,10 +40,10 @@ func (l *load) send(ctx context.Context, at *line, g group) (group, error) {
 		return l.refused(ctx, g)
 	}
 	if re, ok := errors.AsType[*RemoteError](err); ok {
-		switch reactionTo(re) {
-		case relocate, backOff:
+		switch hbaserpc.ReactionTo(re) {
+		case hbaserpc.Relocate, hbaserpc.BackOff:
 			return l.returned(g, re)
-		case giveUp:
+		case hbaserpc.GiveUp:
 			// Checks that the server makes before it moves anything. But a coprocessor may throw the same after the load.
 			if l.atSources(g.files) {
 				l.locate(g, PlaceSource)

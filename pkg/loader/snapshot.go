@@ -12,6 +12,7 @@ import (
 
 	"bulkload/internal/base/retry"
 	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/hadoop/hbaserpc"
 )
 
 // ErrSnapshotExists is the error of a snapshot whose name is in use, for this table or another.
@@ -45,7 +46,7 @@ func (c *Cluster) Snapshot(ctx context.Context, table TableName, name string, cr
 		err = c.snapshotEnd(ctx, s)
 	}
 	switch {
-	case threw(err, "SnapshotExistsException"):
+	case hbaserpc.Threw(err, "SnapshotExistsException"):
 		err = ErrSnapshotExists
 	case snapshotRefused(err, "doesn't exist, can't take snapshot"): // SnapshotManager.takeSnapshotInternal, 2.6
 		return fmt.Errorf("table %s: %w", table, ErrTableNotFound)
@@ -77,7 +78,7 @@ func (c *Cluster) requestSnapshot(ctx context.Context, s *pb.SnapshotDescription
 // snapshotRefused reports whether the master refuses a snapshot with a text.
 func snapshotRefused(err error, text string) bool {
 	e, ok := errors.AsType[*RemoteError](err)
-	return ok && threw(e, "SnapshotCreationException") && strings.Contains(e.Message, text)
+	return ok && hbaserpc.Threw(e, "SnapshotCreationException") && strings.Contains(e.Message, text)
 }
 
 // SnapshotUnderWay waits until no request is taking a snapshot of the name any more. The next call of [Cluster.Snapshot] shows whether one
@@ -85,7 +86,7 @@ func snapshotRefused(err error, text string) bool {
 func (c *Cluster) SnapshotUnderWay(ctx context.Context, table TableName, name string) error {
 	s := &pb.SnapshotDescription{Name: &name, Table: proto.String(table.String())}
 	err := c.snapshotEnd(ctx, s)
-	if threw(err, "UnknownSnapshotException") {
+	if hbaserpc.Threw(err, "UnknownSnapshotException") {
 		return nil
 	}
 	if err != nil {
@@ -107,7 +108,7 @@ func (c *Cluster) SnapshotTime(ctx context.Context, table TableName, name string
 func (c *Cluster) DeleteSnapshot(ctx context.Context, table TableName, name string) error {
 	s := &pb.SnapshotDescription{Name: &name, Table: proto.String(table.String())}
 	err := c.master(ctx, "DeleteSnapshot", &pb.DeleteSnapshotRequest{Snapshot: s}, &pb.DeleteSnapshotResponse{})
-	if err != nil && !threw(err, "SnapshotDoesNotExistException") {
+	if err != nil && !hbaserpc.Threw(err, "SnapshotDoesNotExistException") {
 		return fmt.Errorf("delete snapshot %s of table %s: %w", name, table, c.denied(err, "ADMIN", "A", table.String()))
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/hadoop/hbaserpc"
 )
 
 // Fields of Admin.proto of HBase 2, for which gohbase has no types.
@@ -33,12 +34,12 @@ func (c *Cluster) StoreFiles(ctx context.Context, r Region, family string) (path
 	return paths, nil
 }
 
-// askRegion calls a method of [adminService] at the server of a region. The request names the region and has the fields that more appends.
+// askRegion calls a method of [hbaserpc.AdminService] at the server of a region. The request names the region and has the fields that more appends.
 func (c *Cluster) askRegion(ctx context.Context, r Region, method string, more func([]byte) []byte) (*emptypb.Empty, error) {
 	if r.Server == "" {
 		return nil, errNotAssigned
 	}
-	l, err := c.rpc.connect(ctx, r.Server, adminService)
+	l, err := c.rpc.Connect(ctx, r.Server, hbaserpc.AdminService)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +48,7 @@ func (c *Cluster) askRegion(ctx context.Context, r Region, method string, more f
 		return nil, err
 	}
 	resp := &emptypb.Empty{}
-	return resp, l.invokeWithin(ctx, c.cfg.CallTimeout, method, raw(more(b)), resp)
+	return resp, l.InvokeWithin(ctx, c.cfg.CallTimeout, method, raw(more(b)), resp)
 }
 
 // Fields of CompactRegionRequest (Admin.proto of HBase 2).

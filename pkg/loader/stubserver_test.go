@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/internal/test/testrpc"
 
 	"github.com/tsuna/gohbase/pb"
@@ -30,14 +31,14 @@ func serveStub(c *Cluster, addr string, answer func(c *testrpc.Call) error) {
 // dialBy gives a cluster without connections another dialer.
 func dialBy(c *Cluster, dialer func(context.Context, string, string) (net.Conn, error)) {
 	c.cfg.Dialer = dialer
-	c.rpc = newClient(c.cfg.rpc())
+	c.rpc = hbaserpc.NewClient(c.cfg.rpc())
 }
 
 // stubCluster returns a cluster without connections, which fails to dial any server.
 func stubCluster(cfg Config) *Cluster {
 	cfg.Quorum, cfg.EffectiveUser = "none:1", "x"
 	discard := slog.New(slog.DiscardHandler)
-	takeLogrus(discard)
+	hbaserpc.TakeLog(discard)
 	return newCluster(cfg.withDefaults(), discard)
 }
 

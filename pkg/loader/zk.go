@@ -75,7 +75,7 @@ func (c *Cluster) lookup(ctx context.Context, enough func(places) bool) (places,
 	c.mu.Lock()
 	p := c.places
 	c.mu.Unlock()
-	if c.rpc.isClosed() {
+	if c.rpc.Closed() {
 		return p, ErrClosed
 	}
 	if enough(p) {

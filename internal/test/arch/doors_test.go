@@ -53,6 +53,10 @@ func shown(module string, files *token.FileSet, f *ast.File) (places []string) {
 						fields(spec.Name.Name, t.Fields)
 					case *ast.InterfaceType:
 						fields(spec.Name.Name, t.Methods)
+					case *ast.SelectorExpr:
+						if !spec.Assign.IsValid() { // an alias is a name for others
+							look(spec.Name.Name, t)
+						}
 					default:
 						look(spec.Name.Name, t)
 					}
@@ -117,7 +121,9 @@ func TestShown(t *testing.T) {
 		"type X struct { F a.T; f a.T }":                1,
 		"type X struct { a.T }":                         1,
 		"type X interface { F(a.T) }":                   1,
-		"type X = a.T":                                  1,
+		"type X a.T":                                    1,
+		"type X = a.T":                                  0,
+		"type X = []a.T":                                1,
 		"type X func(map[string]a.T)":                   1,
 		"var V a.T":                                     1,
 		"var v a.T":                                     0,

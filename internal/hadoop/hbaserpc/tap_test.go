@@ -1,4 +1,4 @@
-package loader
+package hbaserpc
 
 import (
 	"context"
@@ -47,17 +47,17 @@ func TestHostileAnswersAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			addr := hostile(t, answer)
 			c := pipedClient(new(net.Dialer).DialContext)
-			defer c.close()
+			defer c.Close()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			l, err := c.connect(ctx, addr, clientService)
+			l, err := c.Connect(ctx, addr, ClientService)
 			if err != nil {
 				t.Fatal(err)
 			}
 			req := &pb.ScanRequest{Region: &pb.RegionSpecifier{Type: pb.RegionSpecifier_REGION_NAME.Enum(), Value: []byte("a_region_with_a_name_of_some_length")}}
-			_, err = l.queue(ctx, "Scan", req, &pb.ScanResponse{}).wait()
+			_, err = l.Queue(ctx, "Scan", req, &pb.ScanResponse{}).Wait()
 			ce, ok := errors.AsType[*ConnectionError](err)
-			if _, refused := errors.AsType[*frames.Error](err); !ok || !refused || ce.Addr != addr || rpcRepeatable(err) {
+			if _, refused := errors.AsType[*frames.Error](err); !ok || !refused || ce.Addr != addr || Repeatable(err) {
 				t.Errorf("error %v", err)
 			}
 		})
@@ -88,7 +88,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add(testrpc.Frame(call, protowire.AppendBytes(nil, []byte{8, 1})))
 	f.Add(testrpc.Frame(frames.AppendBytes(call, headerBlock, frames.AppendNumber(nil, blockLength, 5)), append(protowire.AppendBytes(nil, nil), "cells"...)))
 	f.Add(testrpc.Frame(frames.AppendBytes(call, headerException, frames.AppendBytes(nil, exceptionClass, []byte("x"))), nil))
-	takeLogrus(slog.New(slog.DiscardHandler))
+	TakeLog(slog.New(slog.DiscardHandler))
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		here, there := net.Pipe()
 		tap := newTap(here, time.Second, time.Minute)
@@ -102,8 +102,8 @@ func FuzzAnswer(f *testing.F) {
 		if err := client.Dial(t.Context()); err != nil {
 			return
 		}
-		l := &link{client: client, tap: tap}
-		_, _ = l.queue(t.Context(), "Scan", &pb.ScanRequest{}, &pb.ScanResponse{}).wait()
+		l := &Connection{client: client, tap: tap}
+		_, _ = l.Queue(t.Context(), "Scan", &pb.ScanRequest{}, &pb.ScanResponse{}).Wait()
 		client.Close()
 	})
 }

@@ -1,4 +1,4 @@
-package loader
+package hbaserpc
 
 import (
 	"errors"
@@ -44,7 +44,7 @@ func TestServersTextHasNoRows(t *testing.T) {
 		"", "Table test:t is not enabled", "Insufficient permissions (user=tina, scope=test:t, family=f:, params=[table=test:t,family=f:],action=CREATE)",
 		"A snapshot of the table is already running another snapshot", "An exception was thrown: see security", "test:t,,1795594956785.0123456789abcdef0123456789abcdef. is not online on rs1,16020,1795594956784",
 	} {
-		if re := remoteError("C", text, ""); re.Message != text || re.Unwrap() != nil {
+		if re := NewRemoteError("C", text, ""); re.Message != text || re.Unwrap() != nil {
 			t.Errorf("%q is shown as %q", text, re.Message)
 		}
 	}
@@ -54,22 +54,22 @@ func TestRemote(t *testing.T) {
 	text := "region.NotServingRegionError: HBase Java exception org.apache.hadoop.hbase.NotServingRegionException:\n" +
 		"org.apache.hadoop.hbase.NotServingRegionException: t,,1.x. is not online on h\n\tat X.y(Z.java:1)\n"
 	re, ok := parseRemote(errors.New(text))
-	if !ok || !threw(re, "NotServingRegionException") || re.Message != "t,,1.x. is not online on h" || reactionTo(re) != relocate {
+	if !ok || !Threw(re, "NotServingRegionException") || re.Message != "t,,1.x. is not online on h" || ReactionTo(re) != Relocate {
 		t.Fatalf("%#v", re)
 	}
-	for class, want := range map[string]reaction{
-		"org.apache.hadoop.hbase.RegionTooBusyException": backOff, "org.apache.hadoop.hbase.security.AccessDeniedException": giveUp,
+	for class, want := range map[string]Reaction{
+		"org.apache.hadoop.hbase.RegionTooBusyException": BackOff, "org.apache.hadoop.hbase.security.AccessDeniedException": GiveUp,
 		"java.io.IOException": unclear, "": unclear,
 	} {
-		if got := reactionTo(&RemoteError{Class: class}); got != want {
+		if got := ReactionTo(&RemoteError{Class: class}); got != want {
 			t.Errorf("%s: %d", class, got)
 		}
 	}
-	for message, want := range map[string]reaction{
-		`Cannot invoke "org.apache.hadoop.hbase.master.CachedClusterId.getFromCacheOrFetch()" because "this.cachedClusterId" is null`: backOff,
+	for message, want := range map[string]Reaction{
+		`Cannot invoke "org.apache.hadoop.hbase.master.CachedClusterId.getFromCacheOrFetch()" because "this.cachedClusterId" is null`: BackOff,
 		`Cannot invoke "org.apache.hadoop.hbase.regionserver.HRegion.getRegionInfo()" because "region" is null`:                       unclear,
 	} {
-		if got := reactionTo(&RemoteError{Class: "java.io.IOException", Message: message}); got != want {
+		if got := ReactionTo(&RemoteError{Class: "java.io.IOException", Message: message}); got != want {
 			t.Errorf("%s: %d", message, got)
 		}
 	}
@@ -91,10 +91,10 @@ func TestPassingExceptions(t *testing.T) {
 		}
 		n++
 		re := &RemoteError{Class: strings.TrimSpace(class)}
-		if got := rpcPassing(re); got != (want == "yes") {
+		if got := Passing(re); got != (want == "yes") {
 			t.Errorf("%s: passing %t", re.Class, got)
 		}
-		if reactionTo(re) == unclear && rpcRepeatable(re) {
+		if ReactionTo(re) == unclear && Repeatable(re) {
 			t.Errorf("%s counts as repeatable", re.Class)
 		}
 	}

@@ -1,4 +1,4 @@
-package loader
+package hbaserpc
 
 import (
 	"context"
@@ -47,27 +47,27 @@ type blockCall struct {
 	block []byte
 }
 
-// queued is a call under way whose answer may have a cell block.
-type queued struct {
-	on   *link
+// Call is a call under way whose answer may have a cell block.
+type Call struct {
+	on   *Connection
 	call *blockCall
 }
 
-// queue begins a call whose answer may have a cell block.
-func (l *link) queue(ctx context.Context, method string, req, resp proto.Message) *queued {
-	q := &queued{l, &blockCall{call: *newCall(ctx, method, req, resp)}}
+// Queue begins a call whose answer may have a cell block.
+func (l *Connection) Queue(ctx context.Context, method string, req, resp proto.Message) *Call {
+	q := &Call{l, &blockCall{call: *newCall(ctx, method, req, resp)}}
 	l.client.QueueRPC(q.call)
 	return q
 }
 
-// wait returns the cell block of the answer, which is in resp when the error is nil. After an error resp must not be read.
-func (q *queued) wait() (block []byte, err error) {
+// Wait returns the cell block of the answer, which is in resp when the error is nil. After an error resp must not be read.
+func (q *Call) Wait() (block []byte, err error) {
 	err = q.on.wait(&q.call.call)
 	return q.call.block, err
 }
 
-// drop waits for the answer without reading it, and reports whether there was one before the context ended.
-func (q *queued) drop(ctx context.Context) bool {
+// Drop waits for the answer without reading it, and reports whether there was one before the context ended.
+func (q *Call) Drop(ctx context.Context) bool {
 	select {
 	case <-q.call.result:
 		return true
@@ -85,19 +85,19 @@ func (c *blockCall) DeserializeCellBlocks(_ proto.Message, b []byte) (uint32, er
 	return uint32(len(b)), nil
 }
 
-// invoke makes a call and waits for the answer, which is in resp when the error is nil. After an error resp must not be read: a late answer
+// Invoke makes a call and waits for the answer, which is in resp when the error is nil. After an error resp must not be read: a late answer
 // may still be written to it.
-func (l *link) invoke(ctx context.Context, method string, req, resp proto.Message) error {
+func (l *Connection) Invoke(ctx context.Context, method string, req, resp proto.Message) error {
 	call := newCall(ctx, method, req, resp)
 	l.client.QueueRPC(call)
 	return l.wait(call)
 }
 
-// invokeWithin is [link.invoke] with a limit. The error of a server that does not answer within it is a [ConnectionError].
-func (l *link) invokeWithin(ctx context.Context, limit time.Duration, method string, req, resp proto.Message) error {
-	ctx, cancel := withLimit(ctx, limit)
+// InvokeWithin is [Connection.Invoke] with a limit. The error of a server that does not answer within it is a [ConnectionError].
+func (l *Connection) InvokeWithin(ctx context.Context, limit time.Duration, method string, req, resp proto.Message) error {
+	ctx, cancel := WithLimit(ctx, limit)
 	defer cancel()
-	err := l.invoke(ctx, method, req, resp)
+	err := l.Invoke(ctx, method, req, resp)
 	if late, ok := context.Cause(ctx).(silence); ok && errors.Is(err, late) {
 		return &ConnectionError{Addr: l.client.Addr(), Sent: true, Err: late}
 	}
@@ -114,7 +114,7 @@ const (
 // wait waits for the answer to a call queued on this connection. When the connection breaks, gohbase gives all its calls an error, but it
 // can forget a call that it has taken out of its table at that moment: wait returns an error for that one too. A call that is stuck breaks
 // the connection.
-func (l *link) wait(c *call) error {
+func (l *Connection) wait(c *call) error {
 	look := time.NewTicker(l.tap.silence)
 	defer look.Stop()
 	for waiting := true; waiting; {
@@ -124,7 +124,7 @@ func (l *link) wait(c *call) error {
 		case <-look.C:
 			if l.stuck(c) {
 				l.tap.note(silence(fmt.Sprintf("no answer to a call within %s, but to later ones", patience*l.tap.silence)))
-				l.close()
+				l.Close()
 			}
 		case <-c.ctx.Done():
 			waiting = false
@@ -150,7 +150,7 @@ func (l *link) wait(c *call) error {
 }
 
 // answered notes that a call has its result.
-func (l *link) answered(c *call, r hrpc.RPCResult) error {
+func (l *Connection) answered(c *call, r hrpc.RPCResult) error {
 	l.mu.Lock()
 	if c.began.After(l.latest) {
 		l.latest = c.began
@@ -161,7 +161,7 @@ func (l *link) answered(c *call, r hrpc.RPCResult) error {
 
 // stuck reports whether a call has no answer although the server has answered one that began much later. A server reads the calls of a connection
 // in order, and sends each answer when it has it: a call that is only slow, or an answer that is under way behind others, is not stuck.
-func (l *link) stuck(c *call) bool {
+func (l *Connection) stuck(c *call) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.latest.Sub(c.began) > patience*l.tap.silence && len(c.result) == 0

@@ -1,4 +1,4 @@
-package loader
+package hbaserpc
 
 import (
 	"context"
@@ -33,18 +33,18 @@ func answerAfter(delay func() time.Duration) func(nc net.Conn) {
 }
 
 // pipedClient returns a client whose servers are a function. They may be silent for a second.
-func pipedClient(dialer func(context.Context, string, string) (net.Conn, error)) *client {
-	takeLogrus(slog.New(slog.DiscardHandler))
-	return newClient(clientOptions{User: "x", Dialer: dialer, DialTimeout: 20 * time.Second, CallTimeout: time.Second})
+func pipedClient(dialer func(context.Context, string, string) (net.Conn, error)) *Client {
+	TakeLog(slog.New(slog.DiscardHandler))
+	return NewClient(Options{User: "x", Dialer: dialer, DialTimeout: 20 * time.Second, CallTimeout: time.Second})
 }
 
 // ask makes a call at the server.
-func ask(ctx context.Context, c *client) error {
-	l, err := c.connect(ctx, "rs:1", clientService)
+func ask(ctx context.Context, c *Client) error {
+	l, err := c.Connect(ctx, "rs:1", ClientService)
 	if err != nil {
 		return err
 	}
-	return l.invoke(ctx, "Get", &pb.GetRequest{Region: &pb.RegionSpecifier{Type: pb.RegionSpecifier_REGION_NAME.Enum(), Value: []byte("r")}, Get: &pb.Get{Row: []byte("k")}}, &pb.GetResponse{})
+	return l.Invoke(ctx, "Get", &pb.GetRequest{Region: &pb.RegionSpecifier{Type: pb.RegionSpecifier_REGION_NAME.Enum(), Value: []byte("r")}, Get: &pb.Get{Row: []byte("k")}}, &pb.GetResponse{})
 }
 
 // TestFrozenServerIsNoticed checks that a call at a server that does not answer ends by the server's silence, although more calls keep arriving.
@@ -52,7 +52,7 @@ func TestFrozenServerIsNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dials atomic.Int32
 		c := pipedClient(testrpc.Pipes(&dials, testrpc.Frozen))
-		defer c.close()
+		defer c.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		ended := make(chan error, 1)
@@ -86,7 +86,7 @@ func TestSlowServerIsKept(t *testing.T) {
 		var dials atomic.Int32
 		var delay atomic.Int64
 		c := pipedClient(testrpc.Pipes(&dials, answerAfter(func() time.Duration { return time.Duration(delay.Load()) })))
-		defer c.close()
+		defer c.Close()
 		delay.Store(int64(700 * time.Millisecond))
 		var calls sync.WaitGroup
 		for range 20 {
@@ -139,7 +139,7 @@ func TestStuckCallIsNoticed(t *testing.T) {
 				}
 				return 0
 			})))
-			defer c.close()
+			defer c.Close()
 			ended := make(chan error, 1)
 			go func() { ended <- ask(t.Context(), c) }()
 			for range 20 {
@@ -155,7 +155,7 @@ func TestStuckCallIsNoticed(t *testing.T) {
 			default:
 				t.Errorf("%s: the first call still waits", name)
 			}
-			c.close()
+			c.Close()
 			if want := map[bool]int32{false: 1, true: 2}[tt.stuck]; dials.Load() != want {
 				t.Errorf("%s: %d connections, want %d", name, dials.Load(), want)
 			}
@@ -182,11 +182,11 @@ func TestCloseEndsDials(t *testing.T) {
 			go testrpc.Frozen(there)
 			ended := make(chan error, 1)
 			go func() {
-				_, err := c.connect(t.Context(), "rs:1", clientService)
+				_, err := c.Connect(t.Context(), "rs:1", ClientService)
 				ended <- err
 			}()
 			<-dialing
-			c.close()
+			c.Close()
 			if err := <-ended; !errors.Is(err, ErrClosed) {
 				t.Errorf("the dial obeys %t: the caller got %v", obeys, err)
 			}
@@ -210,10 +210,10 @@ func (forgetful) Addr() string       { return "rs:1" }
 func TestWaitBroken(t *testing.T) {
 	here, there := net.Pipe()
 	defer there.Close()
-	l := &link{client: forgetful{}, tap: newTap(here, time.Second, time.Minute)}
+	l := &Connection{client: forgetful{}, tap: newTap(here, time.Second, time.Minute)}
 	l.tap.written.Store(1)
 	ended := make(chan error, 1)
-	go func() { ended <- l.invoke(t.Context(), "Scan", &pb.ScanRequest{}, &pb.ScanResponse{}) }()
+	go func() { ended <- l.Invoke(t.Context(), "Scan", &pb.ScanRequest{}, &pb.ScanResponse{}) }()
 	l.tap.note(syscall.ECONNRESET)
 	l.tap.note(syscall.EPIPE) // the first error counts
 	select {

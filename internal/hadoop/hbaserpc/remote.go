@@ -1,4 +1,4 @@
-package loader
+package hbaserpc
 
 import (
 	"context"
@@ -12,18 +12,17 @@ import (
 	"time"
 
 	"bulkload/internal/hadoop/frames"
-	"bulkload/internal/hadoop/hbaserpc"
 )
 
-// reaction is the client's reaction to a server's exception.
-type reaction int
+// Reaction is the client's reaction to a server's exception.
+type Reaction int
 
-// The reactions. For a load, relocate, backOff and giveUp mean that the server did nothing; unclear means that it may have acted.
+// The reactions. For a load, Relocate, BackOff and GiveUp mean that the server did nothing; unclear means that it may have acted.
 const (
-	unclear  reaction = iota
-	relocate          // the region is elsewhere or not open yet: look it up again
-	backOff           // the server is busy: try again later
-	giveUp            // the same call will fail again
+	unclear  Reaction = iota
+	Relocate          // the region is elsewhere or not open yet: look it up again
+	BackOff           // the server is busy: try again later
+	GiveUp            // the same call will fail again
 )
 
 // RemoteError is an exception of a region server or of the master. Errors of this package that result from one wrap it.
@@ -67,18 +66,18 @@ var (
 	}
 )
 
-// reactionTo returns the reaction to an exception, unclear for another error.
-func reactionTo(err error) reaction {
+// ReactionTo returns the reaction to an exception, unclear for another error.
+func ReactionTo(err error) Reaction {
 	re, ok := errors.AsType[*RemoteError](err)
 	switch {
 	case !ok:
 		return unclear
-	case threw(re, relocating...):
-		return relocate
-	case threw(re, busy...), re.uninitialized():
-		return backOff
-	case threw(re, final...):
-		return giveUp
+	case Threw(re, relocating...):
+		return Relocate
+	case Threw(re, busy...), re.uninitialized():
+		return BackOff
+	case Threw(re, final...):
+		return GiveUp
 	}
 	return unclear
 }
@@ -97,7 +96,7 @@ type ConnectionError struct {
 }
 
 func (e *ConnectionError) Error() string {
-	if host := unknownHost(e); host != "" {
+	if host := UnknownHost(e); host != "" {
 		return fmt.Sprintf("connection to %s: this machine cannot resolve the host name %s: add it to DNS or /etc/hosts", e.Addr, host)
 	}
 	return fmt.Sprintf("connection to %s: %v", e.Addr, e.Err)
@@ -110,13 +109,13 @@ type silence string
 func (s silence) Error() string        { return string(s) }
 func (s silence) Is(target error) bool { return target == os.ErrDeadlineExceeded }
 
-// withLimit returns a context whose calls have a time in common. The cause of its end matches [os.ErrDeadlineExceeded].
-func withLimit(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+// WithLimit returns a context whose calls have a time in common. The cause of its end matches [os.ErrDeadlineExceeded].
+func WithLimit(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, limit, silence("no answer within "+limit.String()))
 }
 
-// unknownHost returns the host name that name servers do not know, empty if the error has another cause.
-func unknownHost(err error) string {
+// UnknownHost returns the host name that name servers do not know, empty if the error has another cause.
+func UnknownHost(err error) string {
 	if e, ok := errors.AsType[*net.DNSError](err); ok && e.IsNotFound {
 		return e.Name
 	}
@@ -137,26 +136,26 @@ func parseRemote(err error) (*RemoteError, bool) {
 	}
 	class, trace, _ := strings.Cut(text[at+len(javaMark):], ":\n")
 	line, _, _ := strings.Cut(trace, "\n")
-	return remoteError(class, strings.TrimSpace(strings.TrimPrefix(line, class+":")), trace), true
+	return NewRemoteError(class, strings.TrimSpace(strings.TrimPrefix(line, class+":")), trace), true
 }
 
-// rpcRepeatable reports whether a call that is idempotent, or has no effects, may be made again.
-func rpcRepeatable(err error) bool {
+// Repeatable reports whether a call that is idempotent, or has no effects, may be made again.
+func Repeatable(err error) bool {
 	if _, ok := errors.AsType[*RemoteError](err); ok {
-		return reactionTo(err) == relocate || reactionTo(err) == backOff
+		return ReactionTo(err) == Relocate || ReactionTo(err) == BackOff
 	}
 	if _, ok := errors.AsType[*frames.Error](err); ok {
 		return false // the next answer would be the same
 	}
-	if _, ok := errors.AsType[*hbaserpc.LoginError](err); ok {
+	if _, ok := errors.AsType[*LoginError](err); ok {
 		return false
 	}
 	_, ok := errors.AsType[*ConnectionError](err)
 	return ok
 }
 
-// threw reports whether err is an exception of a server with one of these classes, named without their packages.
-func threw(err error, short ...string) bool {
+// Threw reports whether err is an exception of a server with one of these classes, named without their packages.
+func Threw(err error, short ...string) bool {
 	re, ok := errors.AsType[*RemoteError](err)
 	return ok && slices.Contains(short, re.shortClass())
 }
@@ -173,15 +172,15 @@ var (
 	cellText   = regexp.MustCompile(`(?s)/(?:vlen=|seqid=|mvcc=|Put\b|Delete|Minimum|Maximum|LATEST_TIMESTAMP|OLDEST_TIMESTAMP)`)
 )
 
-// withoutFirstRows returns a text in which the names of regions have no first row.
-func withoutFirstRows(text string) string {
+// WithoutFirstRows returns a text in which the names of regions have no first row.
+func WithoutFirstRows(text string) string {
 	return regionName.ReplaceAllString(text, "$1,"+hidden+",$2")
 }
 
 // withoutRows returns a server's text without row data. A text that still contains a cell is hidden whole: the beginning of its row cannot
 // be found.
 func withoutRows(text string) string {
-	text = withoutFirstRows(text)
+	text = WithoutFirstRows(text)
 	if at := aboutRow.FindStringSubmatchIndex(text); at != nil {
 		text = text[:at[3]] + hidden
 	}
@@ -191,8 +190,8 @@ func withoutRows(text string) string {
 	return text
 }
 
-// remoteError returns an exception with a text without row data; callers that may show rows can unwrap the whole text.
-func remoteError(class, text, trace string) *RemoteError {
+// NewRemoteError returns an exception with a text without row data; callers that may show rows can unwrap the whole text.
+func NewRemoteError(class, text, trace string) *RemoteError {
 	e := &RemoteError{Class: class, Message: withoutRows(text), Trace: trace}
 	if e.Message != text {
 		e.rows = &rowsSaid{text}
@@ -224,21 +223,21 @@ var doNotRetry = []string{
 	"UnsupportedCompressionCodecException", "UnsupportedCryptoException", "WrongVersionException",
 }
 
-// rpcPassing reports whether the error of an idempotent call may pass, so that the call is to be made again: it is repeatable, or an exception that
+// Passing reports whether the error of an idempotent call may pass, so that the call is to be made again: it is repeatable, or an exception that
 // HBase's own client repeats, such as an IOException of a region server whose HDFS does not answer. Of a call that is not idempotent, as a load,
 // such an exception does not say whether the server has acted.
 //
 // UnknownRegionException, of the master alone (2.6), does not pass: the region was split or merged, and its name does not come back. The
 // region of a load is looked up again by its rows.
-func rpcPassing(err error) bool {
+func Passing(err error) bool {
 	re, ok := errors.AsType[*RemoteError](err)
 	switch {
 	case !ok:
-		return rpcRepeatable(err)
-	case threw(re, doNotRetry...):
+		return Repeatable(err)
+	case Threw(re, doNotRetry...):
 		return false
-	case reactionTo(re) == unclear:
+	case ReactionTo(re) == unclear:
 		return strings.HasPrefix(re.Class, "java.io.") || strings.HasPrefix(re.Class, "org.apache.hadoop.")
 	}
-	return rpcRepeatable(err)
+	return Repeatable(err)
 }

@@ -1,4 +1,4 @@
-package loader
+package hbaserpc
 
 import (
 	"context"
@@ -15,17 +15,17 @@ import (
 
 // The services of HBase's servers. A connection is to one of them.
 const (
-	masterService                     = region.MasterClient
-	clientService                     = region.RegionClient // rows of a region server
-	adminService    region.ClientType = "AdminService"      // administrative calls about the regions of a region server
-	registryService region.ClientType = "ClientMetaService" // the RPC registry: of masters since HBase 2.3, of region servers since 2.5
+	MasterService                     = region.MasterClient
+	ClientService                     = region.RegionClient // rows of a region server
+	AdminService    region.ClientType = "AdminService"      // administrative calls about the regions of a region server
+	RegistryService region.ClientType = "ClientMetaService" // the RPC registry: of masters since HBase 2.3, of region servers since 2.5
 )
 
 // ErrClosed is returned by calls on a closed Cluster.
 var ErrClosed = errors.New("the connection to the cluster is closed")
 
-// clientOptions are the settings of a [client]. All but Secure are required.
-type clientOptions struct {
+// Options are the settings of a [Client]. All but Secure are required.
+type Options struct {
 	// User is the user of all calls.
 	User string
 	// Dialer makes the connections below HBase's protocol.
@@ -40,20 +40,20 @@ type clientOptions struct {
 	CallTimeout time.Duration
 }
 
-// client makes the connections to the servers of a cluster. It may be used by any number of goroutines.
-type client struct {
-	opts clientOptions
+// Client makes the connections to the servers of a cluster. It may be used by any number of goroutines.
+type Client struct {
+	opts Options
 
 	mu      sync.Mutex
 	closed  bool
 	servers map[serverKey]*server
 }
 
-// newClient returns a client without connections.
-func newClient(o clientOptions) *client { return &client{opts: o, servers: map[serverKey]*server{}} }
+// NewClient returns a client without connections.
+func NewClient(o Options) *Client { return &Client{opts: o, servers: map[serverKey]*server{}} }
 
-// close ends the shared connections. Calls in progress on them return with an error, and later connects with [ErrClosed]. A second call does nothing.
-func (c *client) close() {
+// Close ends the shared connections. Calls in progress on them return with an error, and later connects with [ErrClosed]. A second call does nothing.
+func (c *Client) Close() {
 	c.mu.Lock()
 	servers := c.servers
 	c.servers, c.closed = nil, true
@@ -63,8 +63,8 @@ func (c *client) close() {
 	}
 }
 
-// isClosed reports whether close was called.
-func (c *client) isClosed() bool {
+// Closed reports whether Close was called.
+func (c *Client) Closed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.closed
@@ -81,7 +81,7 @@ type server struct {
 	dials singleflight.Group // of one key
 
 	mu     sync.Mutex
-	link   *link
+	link   *Connection
 	closed bool
 	end    context.CancelCauseFunc // of a dial in progress, else nil
 }
@@ -94,26 +94,26 @@ func (s *server) close() {
 		s.end(ErrClosed)
 	}
 	if s.link != nil {
-		s.link.close()
+		s.link.Close()
 	}
 }
 
 // open returns the connection, nil if there is none or it broke.
-func (s *server) open() (*link, error) {
+func (s *server) open() (*Connection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, ErrClosed
 	}
 	if s.link != nil && s.link.tap.failure() != nil {
-		s.link.close()
+		s.link.Close()
 		s.link = nil
 	}
 	return s.link, nil
 }
 
 // redial makes a connection if there is none. It is called once at a time.
-func (s *server) redial(ctx context.Context, dial func(context.Context) (*link, error)) (*link, error) {
+func (s *server) redial(ctx context.Context, dial func(context.Context) (*Connection, error)) (*Connection, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	if l, err := s.open(); l != nil || err != nil { // another dial ended meanwhile
@@ -129,16 +129,16 @@ func (s *server) redial(ctx context.Context, dial func(context.Context) (*link, 
 	defer s.mu.Unlock()
 	s.end = nil
 	if err == nil && s.closed {
-		l.close()
+		l.Close()
 		return nil, ErrClosed
 	}
 	s.link = l
 	return l, err
 }
 
-// connect returns the shared connection to a server, a new one if there is none or it broke. Concurrent callers share one dial and its
+// Connect returns the shared connection to a server, a new one if there is none or it broke. Concurrent callers share one dial and its
 // failure; it continues when the context of one of them ends.
-func (c *client) connect(ctx context.Context, addr string, service region.ClientType) (*link, error) {
+func (c *Client) Connect(ctx context.Context, addr string, service region.ClientType) (*Connection, error) {
 	key := serverKey{addr, service}
 	c.mu.Lock()
 	if c.closed {
@@ -155,21 +155,21 @@ func (c *client) connect(ctx context.Context, addr string, service region.Client
 		return l, err
 	}
 	dialed := s.dials.DoChan("", func() (any, error) {
-		return s.redial(context.WithoutCancel(ctx), func(ctx context.Context) (*link, error) {
-			return c.dial(ctx, addr, service, c.opts.CallTimeout)
+		return s.redial(context.WithoutCancel(ctx), func(ctx context.Context) (*Connection, error) {
+			return c.Dial(ctx, addr, service, c.opts.CallTimeout)
 		})
 	})
 	select {
 	case r := <-dialed:
-		l, _ := r.Val.(*link)
+		l, _ := r.Val.(*Connection)
 		return l, r.Err
 	case <-ctx.Done():
 		return nil, &ConnectionError{Addr: addr, Err: context.Cause(ctx)}
 	}
 }
 
-// link is one connection.
-type link struct {
+// Connection is one connection.
+type Connection struct {
 	client hrpc.RegionClient
 	tap    *tap
 	hello  int64 // bytes written by the time it was ready, or was last renewed
@@ -178,8 +178,8 @@ type link struct {
 	latest time.Time // when the latest call began that was answered
 }
 
-// dial makes a connection of the caller's own. readTimeout is how long the server may be silent while an answer is due.
-func (c *client) dial(ctx context.Context, addr string, service region.ClientType, readTimeout time.Duration) (*link, error) {
+// Dial makes a connection of the caller's own. readTimeout is how long the server may be silent while an answer is due.
+func (c *Client) Dial(ctx context.Context, addr string, service region.ClientType, readTimeout time.Duration) (*Connection, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.DialTimeout, silence("no connection within "+c.opts.DialTimeout.String()))
 	defer cancel()
 	nc, err := c.opts.Dialer(ctx, "tcp", addr)
@@ -194,7 +194,7 @@ func (c *client) dial(ctx context.Context, addr string, service region.ClientTyp
 		if err != nil {
 			return nil, errors.Join(err, nc.Close())
 		}
-		if nc, err = c.opts.Secure(ctx, nc, host, service == masterService || service == registryService && c.opts.RegistryMasters); err != nil {
+		if nc, err = c.opts.Secure(ctx, nc, host, service == MasterService || service == RegistryService && c.opts.RegistryMasters); err != nil {
 			return nil, &ConnectionError{Addr: addr, Err: err}
 		}
 	}
@@ -209,14 +209,14 @@ func (c *client) dial(ctx context.Context, addr string, service region.ClientTyp
 		}
 		return nil, &ConnectionError{Addr: addr, Err: err}
 	}
-	return &link{client: client, tap: t, hello: t.written.Load()}, nil
+	return &Connection{client: client, tap: t, hello: t.written.Load()}, nil
 }
 
-// close ends the connection.
-func (l *link) close() { l.client.Close() }
+// Close ends the connection.
+func (l *Connection) Close() { l.client.Close() }
 
-// renew reports whether the connection is unbroken, and has the errors of later calls not count what was sent so far.
-func (l *link) renew() bool {
+// Renew reports whether the connection is unbroken, and has the errors of later calls not count what was sent so far.
+func (l *Connection) Renew() bool {
 	if l.tap.failure() != nil {
 		return false
 	}
@@ -225,7 +225,7 @@ func (l *link) renew() bool {
 }
 
 // explain turns gohbase's errors into ours. gohbase reports a broken connection without the reason, which the tap has recorded.
-func (l *link) explain(err error) error {
+func (l *Connection) explain(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package loader
+package hbaserpc
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 
 // TestTakeLogrus checks that gohbase's lines are logged once each at the debug level, and not at all above it.
 func TestTakeLogrus(t *testing.T) {
-	t.Cleanup(func() { takeLogrus(slog.New(slog.DiscardHandler)) })
+	t.Cleanup(func() { TakeLog(slog.New(slog.DiscardHandler)) })
 	var b strings.Builder
 	plain := func(level slog.Level) *slog.Logger {
 		return slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
@@ -25,8 +25,8 @@ func TestTakeLogrus(t *testing.T) {
 		logrus.WithFields(logrus.Fields{"key": "row", "err": errors.New("lost"), "client": &struct{ n int }{1}}).Error("failed looking up region")
 		logrus.Debug("looking up region")
 	}
-	takeLogrus(plain(slog.LevelDebug))
-	takeLogrus(plain(slog.LevelDebug)) // by another cluster of the process
+	TakeLog(plain(slog.LevelDebug))
+	TakeLog(plain(slog.LevelDebug)) // by another cluster of the process
 	say()
 	const want = `level=DEBUG msg="failed looking up region" component=gohbase severity=error client="*struct { n int }" error=lost key=row
 level=DEBUG msg="looking up region" component=gohbase
@@ -35,7 +35,7 @@ level=DEBUG msg="looking up region" component=gohbase
 		t.Errorf("\n%swant\n%s", b.String(), want)
 	}
 	b.Reset()
-	takeLogrus(plain(slog.LevelInfo))
+	TakeLog(plain(slog.LevelInfo))
 	say()
 	if b.Len() > 0 {
 		t.Error(b.String())

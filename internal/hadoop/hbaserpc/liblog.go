@@ -1,4 +1,4 @@
-package loader
+package hbaserpc
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// takeLogrus redirects the lines of logrus' standard logger to another log. All get the level debug: gohbase's lines contain row keys, and
+// TakeLog redirects the lines of logrus' standard logger to another log. All get the level debug: gohbase's lines contain row keys, and
 // the outcome of a call is reported by an error, or by a warning of ours.
-func takeLogrus(log *slog.Logger) {
+func TakeLog(log *slog.Logger) {
 	logrus.SetOutput(io.Discard)
 	hooks := logrus.LevelHooks{}
 	if log.Enabled(context.Background(), slog.LevelDebug) {
