@@ -21,7 +21,7 @@ const (
 	RegistryService region.ClientType = "ClientMetaService" // the RPC registry: of masters since HBase 2.3, of region servers since 2.5
 )
 
-// ErrClosed is returned by calls on a closed Cluster.
+// ErrClosed is the error of calls of a closed [Client].
 var ErrClosed = errors.New("the connection to the cluster is closed")
 
 // Options are the settings of a [Client]. All but Secure are required.
@@ -168,7 +168,7 @@ func (c *Client) Connect(ctx context.Context, addr string, service region.Client
 	}
 }
 
-// Connection is one connection.
+// Connection is a connection to one service of a server. Any number of goroutines may make calls on it.
 type Connection struct {
 	client hrpc.RegionClient
 	tap    *tap
@@ -215,7 +215,7 @@ func (c *Client) Dial(ctx context.Context, addr string, service region.ClientTyp
 // Close ends the connection.
 func (l *Connection) Close() { l.client.Close() }
 
-// Renew reports whether the connection is unbroken, and has the errors of later calls not count what was sent so far.
+// Renew reports whether the connection is unbroken. Errors of later calls do not count what was sent so far. No call may be under way.
 func (l *Connection) Renew() bool {
 	if l.tap.failure() != nil {
 		return false

@@ -9,8 +9,8 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// TestTakeLogrus checks that gohbase's lines are logged once each at the debug level, and not at all above it.
-func TestTakeLogrus(t *testing.T) {
+// TestTakeLog checks that gohbase's lines are logged once each at the debug level, and not at all above it.
+func TestTakeLog(t *testing.T) {
 	t.Cleanup(func() { TakeLog(slog.New(slog.DiscardHandler)) })
 	var b strings.Builder
 	plain := func(level slog.Level) *slog.Logger {

@@ -25,7 +25,7 @@ const (
 	GiveUp            // the same call will fail again
 )
 
-// RemoteError is an exception of a region server or of the master. Errors of this package that result from one wrap it.
+// RemoteError is an exception of a region server or of the master. Errors that result from one wrap it.
 type RemoteError struct {
 	Class   string // full Java class name
 	Message string // its first line, with texts about rows removed

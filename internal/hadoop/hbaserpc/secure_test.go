@@ -77,7 +77,7 @@ func TestWantsKerberos(t *testing.T) {
 			server.Write([]byte(answer))
 			server.Close()
 		}()
-		got, err := WantsKerberos(t.Context(), client)
+		got, err := wantsKerberos(t.Context(), client)
 		if fmt.Sprint(got, " ", err) != want {
 			t.Errorf("%q: %v %v", answer, got, err)
 		}

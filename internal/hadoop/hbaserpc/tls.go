@@ -11,8 +11,8 @@ import (
 	"bulkload/internal/hadoop/tlsconf"
 )
 
-// ErrTLS reports a server that accepts only TLS when the configuration has none.
-var ErrTLS = errors.New("the server requires TLS: set hbase.client.netty.tls.enabled and hbase.rpc.tls.truststore.location in hbase-site.xml (is HBASE_CONF_DIR that of this cluster?)")
+// errTLS reports a server that accepts only TLS when the configuration has none.
+var errTLS = errors.New("the server requires TLS: set hbase.client.netty.tls.enabled and hbase.rpc.tls.truststore.location in hbase-site.xml (is HBASE_CONF_DIR that of this cluster?)")
 
 // dialTLS performs the TLS handshake if the options have TLS. A permanent failure is a *[LoginError].
 func dialTLS(ctx context.Context, nc net.Conn, host string, o Security) (net.Conn, error) {
@@ -64,20 +64,20 @@ func explain(ctx context.Context, broken net.Conn, o Security, err error) error 
 		var d net.Dialer
 		return d.DialContext(ctx, a.Network(), a.String())
 	}
-	want, probed := Ask(ctx, dial)
+	want, probed := probe(ctx, dial)
 	switch {
 	case probed != nil:
 		return err
 	case o.TLS == nil && want.TLS && !want.Plain:
-		return &LoginError{Err: &tlsconf.Error{Err: ErrTLS}}
+		return &LoginError{Err: &tlsconf.Error{Err: errTLS}}
 	case o.TLS != nil && want.Plain && !want.TLS:
 		return &LoginError{Err: &tlsconf.Error{Err: tlsconf.ErrPlain}}
 	}
 	return err
 }
 
-// Wants holds the requirements of a server.
-type Wants struct {
+// requirements holds the requirements of a server.
+type requirements struct {
 	Plain    bool // it accepts connections without TLS
 	Kerberos bool // it requires a login; known if Plain
 	TLS      bool // it accepts TLS; probed unless Plain
@@ -86,10 +86,10 @@ type Wants struct {
 // askTimeout limits one probe.
 const askTimeout = 5 * time.Second
 
-// Ask probes a server's requirements over connections made by dial. It reads only the server's response to a connection
+// probe finds a server's requirements over connections made by dial. It reads only the server's response to a connection
 // start, and does not log in.
-func Ask(ctx context.Context, dial func(context.Context) (net.Conn, error)) (Wants, error) {
-	var w Wants
+func probe(ctx context.Context, dial func(context.Context) (net.Conn, error)) (requirements, error) {
+	var w requirements
 	ctx, cancel := context.WithTimeout(ctx, 2*askTimeout)
 	defer cancel()
 	nc, err := dial(ctx)
@@ -98,7 +98,7 @@ func Ask(ctx context.Context, dial func(context.Context) (net.Conn, error)) (Wan
 	}
 	plain, stop := context.WithTimeout(ctx, askTimeout)
 	defer stop()
-	if w.Kerberos, err = WantsKerberos(plain, nc); err == nil {
+	if w.Kerberos, err = wantsKerberos(plain, nc); err == nil {
 		w.Plain = true
 		return w, nil
 	}
@@ -109,8 +109,8 @@ func Ask(ctx context.Context, dial func(context.Context) (net.Conn, error)) (Wan
 	return w, err
 }
 
-// WantsKerberos reports whether a server requires a login. It closes the connection.
-func WantsKerberos(ctx context.Context, nc net.Conn) (bool, error) {
+// wantsKerberos reports whether a server requires a login. It closes the connection.
+func wantsKerberos(ctx context.Context, nc net.Conn) (bool, error) {
 	defer nc.Close()
 	stop := context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
 	defer stop()

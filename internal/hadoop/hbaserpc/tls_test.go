@@ -70,19 +70,19 @@ func withTLS(t *testing.T) (func(net.Conn), *tlsconf.Client) {
 	}, client
 }
 
-// TestAsk distinguishes servers with TLS, with logins, and without both.
-func TestAsk(t *testing.T) {
+// TestProbe distinguishes servers with TLS, with logins, and without both.
+func TestProbe(t *testing.T) {
 	speaks, _ := withTLS(t)
 	for name, tt := range map[string]struct {
 		talk func(net.Conn)
-		want Wants
+		want requirements
 	}{
-		"nothing":  {plain(noLogin), Wants{Plain: true}},
-		"Kerberos": {plain(wantLogin), Wants{Plain: true, Kerberos: true}},
-		"TLS":      {speaks, Wants{TLS: true}},
+		"nothing":  {plain(noLogin), requirements{Plain: true}},
+		"Kerberos": {plain(wantLogin), requirements{Plain: true, Kerberos: true}},
+		"TLS":      {speaks, requirements{TLS: true}},
 	} {
 		addr := testcheck.Serve(t, tt.talk).Addr().String()
-		got, err := Ask(t.Context(), func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", addr) })
+		got, err := probe(t.Context(), func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", addr) })
 		if err != nil || got != tt.want {
 			t.Errorf("%s: %+v %v", name, got, err)
 		}
@@ -103,7 +103,7 @@ func TestDialTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if wants, err := WantsKerberos(t.Context(), nc); wants || err != nil {
+	if wants, err := wantsKerberos(t.Context(), nc); wants || err != nil {
 		t.Error(wants, err)
 	}
 	for name, tt := range map[string]struct {

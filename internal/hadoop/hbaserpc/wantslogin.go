@@ -23,12 +23,12 @@ func (c *Client) WantsLogin(ctx context.Context, err error) error {
 	if c.opts.Secure != nil {
 		return c.wantsLoginAbove(ctx, e.Addr)
 	}
-	wants, err := Ask(ctx, func(ctx context.Context) (net.Conn, error) { return c.opts.Dialer(ctx, "tcp", e.Addr) })
+	wants, err := probe(ctx, func(ctx context.Context) (net.Conn, error) { return c.opts.Dialer(ctx, "tcp", e.Addr) })
 	switch {
 	case err == nil && wants.Kerberos:
 		return fmt.Errorf("%s: %w", e.Addr, ErrSecured)
 	case err == nil && wants.TLS:
-		return fmt.Errorf("%s: %w", e.Addr, ErrTLS)
+		return fmt.Errorf("%s: %w", e.Addr, errTLS)
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func (c *Client) wantsLoginAbove(ctx context.Context, addr string) error {
 		nc.Close()
 		return nil
 	}
-	if wants, err := WantsKerberos(ctx, nc); err != nil || !wants {
+	if wants, err := wantsKerberos(ctx, nc); err != nil || !wants {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", addr, ErrSecured)
