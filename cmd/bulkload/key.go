@@ -141,7 +141,7 @@ func (w *keyWriter) all(in *csv.Reader) error {
 			headed, n = true, 0
 			continue
 		}
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF {
 			return nil
 		}
 		if err != nil {

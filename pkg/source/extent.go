@@ -104,7 +104,7 @@ func (f *inputFile) unpackedSize(ctx context.Context, most int64) (n int64, exac
 }
 
 func ignoreEOF(err error) error {
-	if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err == io.EOF {
 		return nil
 	}
 	return err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -119,7 +118,7 @@ func (t *tableReader) read(s Split) (err error) {
 			r.growRow(k, cols)
 			from := r.extra
 			buf, err := rows.Next(r.buf[:from], r.fields[k:k+cols])
-			if errors.Is(err, io.EOF) {
+			if err == io.EOF {
 				more = false
 				break
 			}

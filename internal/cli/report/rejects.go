@@ -37,7 +37,7 @@ func readRejects(name string, records, again bool) (list []reject, all int64, er
 	var form rejects.Form
 	for {
 		line, whole, err := rejectLine(in)
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF {
 			return list, all, nil
 		}
 		if err != nil {

@@ -2,7 +2,6 @@ package spool
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 )
@@ -55,9 +54,11 @@ func Copy(ctx context.Context, dst io.Writer, src io.Reader, o CopyOptions) (d D
 			case <-done:
 				return
 			}
-			n, err := io.ReadFull(src, buf)
-			if errors.Is(err, io.ErrUnexpectedEOF) {
-				err = io.EOF
+			n, err := 0, error(nil)
+			for n < len(buf) && err == nil { // io.ReadFull would not distinguish the end from a stream that fails with io.ErrUnexpectedEOF
+				var m int
+				m, err = src.Read(buf[n:])
+				n += m
 			}
 			full <- piece{buf[:n], err} // never blocks: the channel has room for all pieces
 			if err != nil {
@@ -80,7 +81,7 @@ func Copy(ctx context.Context, dst io.Writer, src io.Reader, o CopyOptions) (d D
 				o.Progress(d)
 			}
 		}
-		if errors.Is(p.err, io.EOF) {
+		if p.err == io.EOF {
 			return d, nil
 		}
 		if p.err != nil {

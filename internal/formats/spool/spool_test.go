@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"math/rand/v2"
@@ -70,6 +71,18 @@ func TestCopyFails(t *testing.T) {
 	defer w.Close()
 	if _, err := Copy(ctx, io.Discard, r, CopyOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a stream that waits: %v", err)
+	}
+}
+
+// TestCopyOfBrokenStream checks that only io.EOF itself ends a stream: unpacking and connections fail with others of its kind.
+func TestCopyOfBrokenStream(t *testing.T) {
+	for _, broken := range []error{io.ErrUnexpectedEOF, fmt.Errorf("connection: %w", io.EOF)} {
+		for _, n := range []int{0, 5, pieceSize} {
+			src := io.MultiReader(bytes.NewReader(random(n)), iotest.ErrReader(broken))
+			if d, err := Copy(t.Context(), io.Discard, src, CopyOptions{}); !errors.Is(err, broken) {
+				t.Errorf("%v after %d bytes: got %v bytes, %v", broken, n, d.Bytes, err)
+			}
+		}
 	}
 }
 

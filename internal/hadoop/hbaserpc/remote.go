@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"regexp"
@@ -122,7 +123,13 @@ func UnknownHost(err error) string {
 	return ""
 }
 
-func (e *ConnectionError) Unwrap() error { return e.Err }
+// Unwrap returns the cause. That a server closed the connection is not [io.EOF], which would end what is read over it, but [io.ErrUnexpectedEOF].
+func (e *ConnectionError) Unwrap() error {
+	if e.Err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return e.Err
+}
 
 // javaMark begins gohbase's text for an exception, which contains the class. gohbase offers no other access to it.
 const javaMark = "HBase Java exception "

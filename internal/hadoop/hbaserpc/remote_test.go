@@ -3,6 +3,7 @@ package hbaserpc
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -100,5 +101,13 @@ func TestPassingExceptions(t *testing.T) {
 	}
 	if n < 120 {
 		t.Errorf("%d exceptions", n)
+	}
+}
+
+// TestClosedConnectionIsNoEnd checks that a reader of rows does not take a connection that the server closed for their end.
+func TestClosedConnectionIsNoEnd(t *testing.T) {
+	err := fmt.Errorf("scan: %w", &ConnectionError{Addr: "rs1:16020", Sent: true, Err: io.EOF})
+	if errors.Is(err, io.EOF) || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("%v is io.EOF", err)
 	}
 }

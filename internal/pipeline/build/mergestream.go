@@ -2,7 +2,6 @@ package build
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -55,7 +54,7 @@ func MergeStream(ctx context.Context, tables []Table, in chunk.Source, regions R
 	}
 	for {
 		ordinal, err := rows.reader.Next()
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF {
 			break
 		}
 		if err == nil && (ordinal < regions.From || ordinal >= regions.To) {

@@ -2,7 +2,6 @@ package chunk
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -58,7 +57,7 @@ func (f *FrameReader) Next(key, value []byte) ([]byte, []byte, error) {
 func (f *FrameReader) nextKey(key []byte) ([]byte, error) {
 	f.began = f.at
 	n, err := f.length()
-	if errors.Is(err, io.EOF) {
+	if err == io.EOF {
 		return key, io.EOF
 	}
 	if err == nil && n > MaxKey {
@@ -87,7 +86,7 @@ func (f *FrameReader) truncated(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
 		return damaged("%s ends within the chunk that begins at byte %d", f.name, f.began)
 	}
 	return fmt.Errorf("%w: %s at byte %d: %w", ErrRead, f.name, f.at, err)

@@ -1,7 +1,6 @@
 package chunk
 
 import (
-	"errors"
 	"io"
 	"slices"
 )
@@ -72,7 +71,7 @@ func (j *Joined) begin() error {
 // next reads the next key into the given buffer; at the end, it sets the source to nil.
 func (h *joinedHead) next(key []byte) error {
 	var err error
-	if h.key, err = h.source.nextKey(key); errors.Is(err, io.EOF) {
+	if h.key, err = h.source.nextKey(key); err == io.EOF {
 		h.source = nil
 		return nil
 	}

@@ -73,7 +73,7 @@ func (r *Reader) peek() error {
 	before := r.region
 	var err error
 	if r.key, r.value, err = r.source.Next(r.key, r.value); err != nil {
-		r.ended = errors.Is(err, io.EOF)
+		r.ended = err == io.EOF
 		return err
 	}
 	if r.region, r.first, r.head, err = parse(r.key, r.value); err != nil {
@@ -128,7 +128,7 @@ func (a *arrivals) Next() ([]byte, extsort.Feed, error) {
 	if a.done {
 		return nil, nil, io.EOF
 	}
-	if err := r.peek(); err != nil && !errors.Is(err, io.EOF) {
+	if err := r.peek(); err != nil && err != io.EOF {
 		return nil, nil, err
 	}
 	if r.ended || r.region != a.region {

@@ -118,7 +118,7 @@ func readable(ctx context.Context, fsys source.FS, name string) error {
 		return err
 	}
 	_, err = file.Read(make([]byte, 1))
-	if errors.Is(err, io.EOF) {
+	if err == io.EOF {
 		err = nil
 	}
 	return errors.Join(err, file.Close())

@@ -67,7 +67,7 @@ func (m *Merge) admit() error {
 			}
 		}
 		first, feed, err := a.source.Next()
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF {
 			a.ended = true
 			return nil
 		}
@@ -151,7 +151,7 @@ func (m *Merge) reportLeftOut(c *cursor) {
 // feedBlock reads the next block of a feed.
 func (c *cursor) feedBlock() error {
 	block, err := c.feed.Next(c.before[:0])
-	if errors.Is(err, io.EOF) {
+	if err == io.EOF {
 		c.ended = true
 		return nil
 	}
