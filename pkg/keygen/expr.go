@@ -126,8 +126,13 @@ func (c Concat) String() string {
 
 func (c Call) String() string {
 	var s []string
+	_, own := findValueFunction(c.Func)
 	for _, a := range c.Args {
-		s = append(s, a.String())
+		text := a.String()
+		if p := (&parser{s: text}); !own && p.isNumber() { // without parentheses it is one of the function's integers
+			text = "(" + text + ")"
+		}
+		s = append(s, text)
 	}
 	for _, n := range c.Ints {
 		s = append(s, fmt.Sprint(n))
