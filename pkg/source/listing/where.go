@@ -20,7 +20,7 @@ type Condition struct {
 // operators, each before those that it begins with.
 var operators = []string{"<=", ">=", "!=", "<>", "==", "=", "<", ">"}
 
-// ParseWhere reads conditions such as dt>=2026-11-01.
+// ParseWhere reads conditions such as dt>=2026-11-01. A value does not begin with <, > or =.
 func ParseWhere(texts []string) ([]Condition, error) {
 	var list []Condition
 	for _, text := range texts {
@@ -42,6 +42,9 @@ func parseCondition(text string) (Condition, bool) {
 	for _, op := range operators {
 		if value, ok := strings.CutPrefix(text[at:], op); ok {
 			value = strings.TrimSpace(value)
+			if value != "" && strings.IndexByte("<>=", value[0]) >= 0 { // an operator that this language does not have, such as <=>
+				return Condition{}, false
+			}
 			c.op, c.value, c.null = op, value, value == nullPartition
 			return c, c.Name != "" && (!c.null || c.op != "<" && c.op != ">" && c.op != "<=" && c.op != ">=")
 		}
