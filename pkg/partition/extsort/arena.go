@@ -147,6 +147,6 @@ func (a *arena) release() error {
 		return nil
 	}
 	err := unix.Munmap(a.data)
-	a.data, a.index, a.entries = nil, nil, nil
+	a.data, a.index, a.entries, a.limit = nil, nil, nil, 0
 	return err
 }

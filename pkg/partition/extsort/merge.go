@@ -3,8 +3,11 @@ package extsort
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"sort"
+
+	"bulkload/pkg/setting"
 )
 
 // A Merge returns the rows of one region in order, each key once unless the
@@ -39,6 +42,9 @@ type Merge struct {
 func (s *Sorter) Region(region int) (*Merge, error) {
 	if !s.done {
 		return nil, errors.New("region read before the sort is finished")
+	}
+	if s.closed || region < 0 || region >= s.options.Regions {
+		return nil, fmt.Errorf("region %d of a sort with %s cannot be read, closed: %v", region, setting.Count(s.options.Regions, "region"), s.closed)
 	}
 	policy := s.policy(region)
 	return s.merge(region, s.runs, nil, policy, policy == KeepAll)

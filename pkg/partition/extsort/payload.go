@@ -31,8 +31,13 @@ func PayloadSize(lengths []int) int {
 func Fill(dst []byte, lengths []int, data []byte, offsets []uint32) {
 	n := 0
 	for _, l := range lengths {
-		if l+1 < 0x80 {
+		if uint(l+1) < 0x80 {
 			dst[n] = byte(l + 1)
+			n++
+			continue
+		}
+		if l < 0 {
+			dst[n] = 0
 			n++
 			continue
 		}
@@ -97,7 +102,7 @@ func Values(payload []byte, values [][]byte) error {
 		at++
 		if l >= 0x80 {
 			v, n := binary.Uvarint(payload[at-1:])
-			if n <= 0 {
+			if n <= 0 || v > math.MaxInt32 {
 				return errLengths()
 			}
 			l, at = v, at-1+n

@@ -57,6 +57,10 @@ func (e *DuplicateError) Error() string {
 // more memory than the budget has.
 var ErrMemory = errors.New("memory budget too small")
 
+// ErrKey is wrapped by the error about a key of more than 65,535 bytes. HBase
+// allows 32,767.
+var ErrKey = errors.New("key too long to sort")
+
 // MinMemory is the minimum budget of a worker's arena.
 const MinMemory = 1 << 20
 
@@ -115,6 +119,7 @@ type Sorter struct {
 	held    int64     // bytes of sections in memory
 	stats   Stats
 	done    bool
+	closed  bool
 
 	disk quota
 	lost *lostRecords // nil if no region follows
@@ -188,6 +193,9 @@ func (s *Sorter) Writer() (*Writer, error) {
 	w := &Writer{sorter: s, arena: a, added: make([]added, s.options.Regions)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.done || s.closed {
+		return nil, errors.Join(errFinished, a.release())
+	}
 	if len(s.writers) >= s.options.Workers {
 		return nil, errors.Join(fmt.Errorf("more writers than the %s", setting.Count(s.options.Workers, "worker")), a.release())
 	}
@@ -195,19 +203,28 @@ func (s *Sorter) Writer() (*Writer, error) {
 	return w, nil
 }
 
+// errFinished is the error of rows that come after Finish or Close.
+var errFinished = errors.New("the sort is finished: it takes no more rows")
+
 // Add adds a row and returns the room for its payload, which the caller must fill
 // before the next call. Sequence numbers must rise from call to call of one
 // writer. Rows with the same number, which a record has in several tables, must go
 // to rising regions, so no two rows of a region share a number. The key is copied.
 //
-// The error wraps [ErrMemory] if the row does not fit into a worker's share of
-// the memory. If the disk is full it is a [*LimitError] or the system's error.
+// The error wraps [ErrKey] if the key is too long, and [ErrMemory] if the row does
+// not fit into a worker's share of the memory. If the disk is full it is a [*LimitError] or the system's error.
 // The sort must then be closed.
 func (w *Writer) Add(region int, seq uint64, key []byte, payload int) ([]byte, error) {
 	if err := w.inOrder(region, seq); err != nil {
 		return nil, err
 	}
+	if len(key) > math.MaxUint16 {
+		return nil, errKey(key)
+	}
 	if !w.arena.room(len(key) + payload) {
+		if w.sorter.done || w.sorter.closed { // their arenas have no room
+			return nil, errFinished
+		}
 		if err := w.Spill(); err != nil {
 			return nil, err
 		}
@@ -233,11 +250,18 @@ func (w *Writer) AddShared(region int, seq uint64, key []byte) (bool, error) {
 	if err := w.inOrder(region, seq); err != nil {
 		return false, err
 	}
+	if len(key) > math.MaxUint16 {
+		return false, errKey(key)
+	}
 	w.lastRegion = region
 	w.rows++
 	w.arena.addShared(w.sorter.sorting.value(region, key), seq, key, w.payload, w.size)
 	w.added[region].row(key, w.size)
 	return true, nil
+}
+
+func errKey(key []byte) error {
+	return fmt.Errorf("%w: it has %s, and at most %d are possible", ErrKey, setting.Count(len(key), "byte"), math.MaxUint16)
 }
 
 // inOrder returns an error for a row that does not follow the last one.
@@ -264,6 +288,7 @@ func (s *Sorter) Finish() error {
 		wg.Go(func() {
 			if !spilled {
 				w.arena.sortEntries()
+				w.arena.limit = 0 // no more rows
 				return
 			}
 			errs[i] = errors.Join(w.Spill(), w.arena.release())
@@ -296,7 +321,7 @@ func (s *Sorter) Close() error {
 	for _, r := range s.runs {
 		errs = append(errs, r.close())
 	}
-	s.writers, s.runs = nil, nil
+	s.writers, s.runs, s.closed = nil, nil, true
 	if s.lost != nil {
 		errs = append(errs, s.lost.close())
 	}
