@@ -7,7 +7,7 @@
 // file of one column family: encoded and compressed data blocks, a block index of
 // one or more levels, Bloom filter chunks between the data blocks, and a
 // load-on-open section (root index, file info, Bloom metadata) before the trailer.
-// A [Reader] reads files and validates everything that it reads. The file layout,
+// A [Reader] reads files and validates their form, [Check] validates all of a file. The file layout,
 // with the facts that this code relies on, is described in format.md.
 //
 // # Order

@@ -17,9 +17,10 @@ type ReaderOptions struct {
 	ReadAhead int // bytes fetched at a time, default 256 KiB
 }
 
-// A Reader reads one HFile of major version 3. It validates all that it reads: invalid
-// data gives an error that wraps [ErrCorrupt] and names the offset. Its memory is
-// bounded by the block sizes of the file. A Reader is not safe for concurrent use.
+// A Reader reads one HFile of major version 3. It validates checksums and
+// the form of all that it reads: invalid data gives an error that wraps [ErrCorrupt]
+// and names the offset. It returns the types and tags of cells as they are; [Check]
+// validates them too, and the order of cells. Its memory is bounded by the block sizes of the file. A Reader is not safe for concurrent use.
 type Reader struct {
 	trailer   trailer
 	size      int64

@@ -79,7 +79,7 @@ func randomCell() *rapid.Generator[Cell] {
 			Value:     rapid.OneOf(small, rapid.SliceOfN(rapid.Byte(), 0, 2000)).Draw(t, "value"),
 		}
 		if rapid.IntRange(0, 4).Draw(t, "tagged") == 0 {
-			c.Tags = append([]byte{0, 3, 8}, 1, 2)
+			c.Tags = append([]byte{0, 3, 70}, 1, 2)
 		}
 		return c
 	})

@@ -82,7 +82,7 @@ func NewWriter(out io.Writer, o Options) (*Writer, error) {
 // Append adds one cell. Its slices are not kept. The error is an [*OrderError]
 // for a cell that sorts before the previous one and wraps [ErrTooLarge] for a
 // cell beyond HBase's limits. Append also fails for a timestamp below 0,
-// another family, and a failing output.
+// another family, a type or tags that a file cannot hold, and a failing output.
 func (w *Writer) Append(c *Cell) error {
 	if w.err != nil {
 		return w.err
@@ -168,6 +168,10 @@ func (w *Writer) check(c *Cell) error {
 		return fmt.Errorf("timestamp %d of a row of %d bytes is below 0", c.Timestamp, len(c.Row))
 	case len(w.options.Family) > 0 && string(w.options.Family) != string(c.Family):
 		return fmt.Errorf("cell of family %q in a file of family %q, row of %d bytes", c.Family, w.options.Family, len(c.Row))
+	case !cellTypes[c.Type]:
+		return fmt.Errorf("a file cannot hold a cell of type %d, in a row of %d bytes", c.Type, len(c.Row))
+	case len(c.Tags) > 0 && proveTags(c.Tags) != nil:
+		return fmt.Errorf("tags of a cell in a row of %d bytes: want for each u16 length, u8 type and payload, of a time to live 8 bytes", len(c.Row))
 	}
 	return nil
 }

@@ -33,6 +33,27 @@ func TestTimeRangeOfDeletes(t *testing.T) {
 	}
 }
 
+// TestTypesAndTags checks that a writer refuses the types and tags that a check of the file calls damage, and accepts all others.
+func TestTypesAndTags(t *testing.T) {
+	write := func(c Cell) error {
+		w, err := NewWriter(io.Discard, Options{})
+		testcheck.Must(t, err)
+		c.Row, c.Family = []byte("a"), []byte("f")
+		return w.Append(&c)
+	}
+	for typ := range 256 {
+		if err := write(Cell{Type: Type(typ)}); (err == nil) != cellTypes[typ] {
+			t.Errorf("type %d: %v", typ, err)
+		}
+	}
+	for tags, fits := range map[string]bool{"": true, "\x00\x02\x01x": true, "\x00\x01\x01\x00\x01\x02": true, "\x00\x09\x0812345678": true,
+		"owner": false, "\x00": false, "\x00\x00": false, "\x00\x02\x01": false, "\x00\x02\x081": false} {
+		if err := write(Cell{Type: Put, Tags: []byte(tags)}); (err == nil) != fits {
+			t.Errorf("tags %q: %v", tags, err)
+		}
+	}
+}
+
 // TestChecksumsOfABlock checks that a block has exactly one checksum for each piece; the last piece may be short (ChecksumUtil.numChunks).
 func TestChecksumsOfABlock(t *testing.T) {
 	for _, perSum := range []int{1, 16, headerSize, 64, 100} {
