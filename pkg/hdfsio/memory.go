@@ -114,7 +114,7 @@ func (m *Memory) Rename(ctx context.Context, from, to string) error {
 	if err := m.vacant("rename", to); err != nil {
 		return err
 	}
-	if strings.HasPrefix(to, from+"/") {
+	if from == "/" || strings.HasPrefix(to, from+"/") {
 		return &fs.PathError{Op: "rename", Path: from, Err: fs.ErrInvalid}
 	}
 	for child, c := range m.nodes {
@@ -135,8 +135,11 @@ func (m *Memory) Remove(ctx context.Context, name string) error {
 		return err
 	}
 	defer unlock()
+	if name == "/" {
+		return &fs.PathError{Op: "remove", Path: name, Err: fs.ErrInvalid}
+	}
 	for child := range m.nodes {
-		if child != "/" && path.Dir(child) == name {
+		if path.Dir(child) == name {
 			return &fs.PathError{Op: "remove", Path: name, Err: syscall.ENOTEMPTY}
 		}
 	}
@@ -151,6 +154,9 @@ func (m *Memory) RemoveAll(ctx context.Context, name string) error {
 		return err
 	}
 	defer unlock()
+	if name == "/" {
+		return &fs.PathError{Op: "remove", Path: name, Err: fs.ErrInvalid}
+	}
 	for child := range m.nodes {
 		if child == name || strings.HasPrefix(child, name+"/") {
 			delete(m.nodes, child)
