@@ -1,7 +1,9 @@
 package hdfsio
 
 import (
+	"cmp"
 	"hash/crc32"
+	"io/fs"
 )
 
 // Overlapped lets encoding continue during a write to the sink. It must be used
@@ -11,9 +13,9 @@ type Overlapped struct {
 	free chan []byte
 	full chan []byte
 	done chan struct{}
-	err  error // of the sink; read after done is closed
+	err  error // of the sink; read when done is closed
 	open bool
-	Sum  uint32            // CRC-32C of the bytes written; read after done is closed
+	Sum  uint32            // CRC-32C of the bytes written; read it after Drain
 	told func(bytes int64) // called with the length of each piece written; may be nil
 }
 
@@ -21,6 +23,8 @@ type Overlapped struct {
 // written; each is as large as the HFile writer's writes, about a megabyte.
 const overlapBuffers = 2
 
+// NewOverlapped returns a writer to the sink, which the caller closes after Drain. told may be nil; it is called by another goroutine with
+// the length of each piece written.
 func NewOverlapped(sink Writer, told func(bytes int64)) *Overlapped {
 	o := &Overlapped{sink: sink, told: told, free: make(chan []byte, overlapBuffers), full: make(chan []byte, overlapBuffers), done: make(chan struct{}), open: true}
 	for range overlapBuffers {
@@ -46,8 +50,11 @@ func (o *Overlapped) run() {
 	}
 }
 
-// Write queues a copy of p.
+// Write queues a copy of p. The error is the sink's, also of an earlier piece, or [fs.ErrClosed] after Drain.
 func (o *Overlapped) Write(p []byte) (int, error) {
+	if !o.open {
+		return 0, cmp.Or(o.err, fs.ErrClosed)
+	}
 	select {
 	case b := <-o.free:
 		o.full <- append(b[:0], p...)

@@ -54,3 +54,20 @@ type fullDisk struct {
 }
 
 func (w fullDisk) Write([]byte) (int, error) { return 0, w.err }
+
+// TestOverlappedIsDrained checks that a write after Drain is an error instead of a panic or a loss of bytes.
+func TestOverlappedIsDrained(t *testing.T) {
+	for range 20 {
+		f, err := NewMemory().Create(t.Context(), "/f", CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := NewOverlapped(f, nil)
+		if err := o.Drain(); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := o.Write([]byte("x")); n != 0 || err == nil {
+			t.Fatalf("%d bytes, %v", n, err)
+		}
+	}
+}
