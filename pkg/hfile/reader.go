@@ -270,6 +270,9 @@ func (r *Reader) Meta() Meta {
 		IndexLevels: int(r.trailer.levels), Major: r.trailer.major, Minor: r.trailer.minor,
 		LastKey: bytes.Clone(r.info[infoLastKey]), Info: maps.Clone(r.info),
 	}
+	for key, value := range m.Info {
+		m.Info[key] = bytes.Clone(value)
+	}
 	if r.bloom != nil {
 		m.BloomKeys = r.bloom.keys
 		m.Bloom, _ = ParseBloomType(string(r.info[infoBloomType]))

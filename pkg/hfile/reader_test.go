@@ -267,3 +267,23 @@ func ExampleOpen() {
 	}
 	// Output: 唯一 cf:列 1700000000000 Put 值
 }
+
+// TestMetaIsTheCallers checks that changes of the metadata do not reach the reader.
+func TestMetaIsTheCallers(t *testing.T) {
+	var out bytes.Buffer
+	w, err := NewWriter(&out, Options{})
+	testcheck.Must(t, err)
+	testcheck.Must(t, w.Append(&Cell{Row: []byte("a"), Family: []byte("f"), Type: Put}))
+	_, err = w.Finish()
+	testcheck.Must(t, err)
+	r, err := Open(bytes.NewReader(out.Bytes()), int64(out.Len()), ReaderOptions{})
+	testcheck.Must(t, err)
+	for _, v := range r.Meta().Info {
+		for i := range v {
+			v[i] = 0xff
+		}
+	}
+	if first, last, err := r.Rows(); err != nil || string(first) != "a" || string(last) != "a" {
+		t.Errorf("%q to %q, %v", first, last, err)
+	}
+}
