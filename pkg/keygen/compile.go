@@ -79,18 +79,18 @@ func (p *Program) Append(dst []byte, fields [][]byte) ([]byte, error) {
 
 // AppendParts is like Append, and also appends to ends the end of each part in the key, counted from the key's first byte.
 func (p *Program) AppendParts(dst []byte, ends []int, fields [][]byte) ([]byte, []int, error) {
-	key := dst
+	key, all := dst, ends
 	var err error
 	for i, op := range p.ops {
 		if key, err = op.append(key, fields); err != nil {
 			return dst, ends, p.inPart(i, err)
 		}
-		ends = append(ends, len(key)-len(dst))
+		all = append(all, len(key)-len(dst))
 	}
 	if n := len(key) - len(dst); n > p.most {
 		return dst, ends, tooLong(n)
 	}
-	return key, ends, nil
+	return key, all, nil
 }
 
 func tooLong(n int) error { return &FieldError{Err: fmt.Errorf("%w: it has %d", ErrLong, n)} }

@@ -415,3 +415,19 @@ func FuzzKey(f *testing.F) {
 		}
 	})
 }
+
+// TestAppendPartsFails checks that a record without a key leaves key and ends as they were.
+func TestAppendPartsFails(t *testing.T) {
+	e, err := Parse("a + b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Compile(e, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dst, ends, err := p.AppendParts([]byte("k:"), []int{7}, [][]byte{[]byte("x"), nil})
+	if err == nil || string(dst) != "k:" || len(ends) != 1 {
+		t.Errorf("%q, %v, %v", dst, ends, err)
+	}
+}
