@@ -72,12 +72,18 @@ type TableSpec struct {
 
 // Validate checks the errors that the master would report less clearly.
 func (s TableSpec) Validate() error {
+	if s.Name.Qualifier == "" {
+		return errors.New("a table needs a name")
+	}
 	if len(s.Families) == 0 {
 		return fmt.Errorf("table %s: no column family", s.Name)
 	}
-	for _, f := range s.Families {
+	for i, f := range s.Families {
 		if err := CheckFamily(f.Name); err != nil {
 			return fmt.Errorf("table %s: %w", s.Name, err)
+		}
+		if slices.ContainsFunc(s.Families[:i], func(other Family) bool { return other.Name == f.Name }) {
+			return fmt.Errorf("table %s: family %s is there twice", s.Name, f.Name)
 		}
 	}
 	for i, key := range s.SplitKeys {

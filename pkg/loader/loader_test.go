@@ -264,7 +264,9 @@ func TestTableSpec(t *testing.T) {
 		"table t: split key 1 is empty":                        {Name: name, Families: f, SplitKeys: [][]byte{{}}},
 		`table t: split key 2, \x02, does not come after \x02`: {Name: name, Families: f, SplitKeys: [][]byte{{2}, {2}}},
 		`table t: split key 3, \x02, does not come after \x03`: {Name: name, Families: f, SplitKeys: [][]byte{{1}, {3}, {2}}},
-		"<nil>": {Name: name, Families: f, SplitKeys: [][]byte{{1}, {2}}},
+		"table t: family f is there twice":                     {Name: name, Families: []Family{{Name: "f"}, {Name: "g"}, {Name: "f"}}},
+		"a table needs a name":                                 {Families: f},
+		"<nil>":                                                {Name: name, Families: f, SplitKeys: [][]byte{{1}, {2}}},
 	} {
 		if got := fmt.Sprint(spec.Validate()); got != want {
 			t.Errorf("%s, want %s", got, want)

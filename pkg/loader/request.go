@@ -200,6 +200,16 @@ func (r LoadRequest) Validate() error {
 	if r.FS == nil {
 		return errors.New("load: no file system")
 	}
+	switch {
+	case r.Table.Qualifier == "":
+		return errors.New("load: no table")
+	case r.Stage > StageDirect || r.Stage < StageAuto:
+		return fmt.Errorf("load into table %s: there is no load mode %d", r.Table, int(r.Stage))
+	case r.Calls < 0 || r.PerServer < 0 || r.MaxFiles < 0:
+		return fmt.Errorf("load into table %s: one of Calls %d, PerServer %d and MaxFiles %d is below 0", r.Table, r.Calls, r.PerServer, r.MaxFiles)
+	case r.Timestamp < 0:
+		return fmt.Errorf("load into table %s: the timestamp %d is below 0", r.Table, r.Timestamp)
+	}
 	names := map[string]string{}
 	for _, f := range r.Files {
 		switch {
