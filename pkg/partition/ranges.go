@@ -167,20 +167,22 @@ func JavaSaltValues(n int) []byte {
 // JavaSaltSplits returns the split points of a table with one region for each of [JavaSaltValues]: 2n−1 regions up to an n of 128.
 func JavaSaltSplits(n int) [][]byte {
 	var splits [][]byte
-	for _, b := range JavaSaltValues(n)[1:] {
-		splits = append(splits, []byte{b})
+	for i, b := range JavaSaltValues(n) {
+		if i > 0 {
+			splits = append(splits, []byte{b})
+		}
 	}
 	return splits
 }
 
 // SplitsOfSalt returns the split points of a table with one region for each value of a salt, given the salt function's name in key specs: salt,
-// bytesalt or javasalt. It returns false for other functions, and for more salts than [ParsePlan] takes: too many for a region each.
+// bytesalt or javasalt. It returns false for other functions, for n below 1, and for more salts than [ParsePlan] takes: too many for a region each.
 func SplitsOfSalt(function string, n int) ([][]byte, bool) {
 	if function != "salt" && function != "bytesalt" && function != "javasalt" {
 		return nil, false
 	}
 	for _, a := range algorithms() {
-		if a.name == function && n <= a.most {
+		if a.name == function && n >= 1 && n <= a.most {
 			return a.make(n), true
 		}
 	}

@@ -259,3 +259,17 @@ func BenchmarkFind(b *testing.B) {
 		r.Find(key)
 	}
 }
+
+// TestSplitsOfNoSalts checks that there are no split points for a salt without values.
+func TestSplitsOfNoSalts(t *testing.T) {
+	for _, n := range []int{-1, 0} {
+		for _, function := range []string{"salt", "bytesalt", "javasalt"} {
+			if splits, ok := SplitsOfSalt(function, n); ok || splits != nil {
+				t.Errorf("%s of %d: %v, %v", function, n, splits, ok)
+			}
+		}
+		if splits := JavaSaltSplits(n); splits != nil {
+			t.Errorf("%d: %v", n, splits)
+		}
+	}
+}
