@@ -23,8 +23,9 @@
 //     name.
 //   - Create and Rename refuse an existing target with [fs.ErrExist]. For a small interim file Finish does so instead of
 //     Create.
-//   - Modes are applied exactly. No umask is applied, neither by the process nor by the NameNode.
-//   - Errors are [*fs.PathError] or wrap one, and match fs.ErrNotExist, fs.ErrExist and fs.ErrPermission with errors.Is.
+//   - Modes are applied exactly, except that [Local].MkdirAll lets the owner write to and pass the parents that it
+//     creates. No umask is applied, neither by the process nor by the NameNode.
+//   - Errors match fs.ErrNotExist, fs.ErrExist and fs.ErrPermission with errors.Is.
 //
 // Every call takes a context, and every network operation has its own deadline, so no call blocks forever. Any number of goroutines
 // may use an FS. A Writer or an open file must be used by one goroutine, except that ReadAt may be called in parallel.

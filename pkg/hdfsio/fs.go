@@ -16,7 +16,7 @@ type FS interface {
 	// concurrently, from Finish of the later one. The context also bounds the life of the Writer: when it ends, so does the write.
 	Create(ctx context.Context, name string, o CreateOptions) (Writer, error)
 	// Open opens a file for reading. The result is also an io.ReaderAt, whose ReadAt does not move the position of Read
-	// and may be called by several goroutines. The context bounds the life of the file.
+	// and may be called by several goroutines. Reads may fail when the context has ended.
 	Open(ctx context.Context, name string) (fs.File, error)
 	// Stat describes a file or directory.
 	Stat(ctx context.Context, name string) (fs.FileInfo, error)

@@ -14,13 +14,13 @@
 //
 // Cells are ordered by row, family and qualifier as unsigned bytes, then by
 // timestamp and type, both descending ([Compare]). A cell whose key equals the
-// previous key is allowed; a smaller key is an error that names both.
+// previous key is allowed; a smaller key is an [OrderError], which holds both.
 //
 // # Equality
 //
 // Given the same cells, options and clock, a file without compression equals HBase's
 // byte for byte; with compression its blocks equal HBase's after decompression.
-// [Writer.AppendRow] is a faster way to write the same bytes as [Writer.Append].
+// [RowWriter.AppendRow] is a faster way to write the same bytes as [Writer.Append].
 //
 // # Concurrency and ownership
 //

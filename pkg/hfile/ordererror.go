@@ -3,7 +3,7 @@ package hfile
 import "fmt"
 
 // OrderError reports a cell or row that does not sort after the previous one. Its message contains neither of
-// them, because rows are data. It keeps at most the first 200 bytes of a row.
+// them, because rows are data. Of a row of [RowWriter.AppendRow] it keeps at most the first 200 bytes.
 type OrderError struct {
 	Key, After string // in readable form
 }

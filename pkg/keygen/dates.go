@@ -86,7 +86,7 @@ func (d *Dates) instant(c *civil) (ms int64, nanos int) {
 }
 
 // Append writes a time in the form that Parse reads. It returns an error, which wraps ErrRange, only if the layout is not a number and the
-// year is outside 0 to 9999.
+// year is outside 1 to 9999.
 func (d *Dates) Append(dst []byte, ms int64, nanos int) ([]byte, error) {
 	if unit := d.layout.unit; unit > 0 {
 		return strconv.AppendInt(dst, floorDiv(ms, unit), 10), nil

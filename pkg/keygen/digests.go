@@ -177,8 +177,8 @@ func murmur3(b []byte, seed uint32) int32 {
 	return int32(h ^ h>>16)
 }
 
-// JavaHash returns Java's String.hashCode of a UTF-8 text: over UTF-16 units, wrapping in 32 bits. Bytes that are not UTF-8 count as
-// U+FFFD, as Java decodes them; keys reject them before.
+// JavaHash returns Java's String.hashCode of a UTF-8 text: over UTF-16 units, wrapping in 32 bits. Each byte that is not UTF-8 counts as
+// U+FFFD, where Java decodes a cut sequence to a single one; keys reject such bytes before.
 func JavaHash(text []byte) int32 {
 	h := int32(0)
 	for i := 0; i < len(text); {

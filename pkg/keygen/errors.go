@@ -26,7 +26,7 @@ var (
 
 // A FieldError explains why a record has no key. It names the column at fault and the part of the key that failed.
 type FieldError struct {
-	Column string // empty if several columns or the key as a whole are at fault
+	Column string // empty if several columns, the number in an abs or the key as a whole are at fault
 	Part   string // of the spec, as it prints; empty if the part is just the column, or if the key as a whole is at fault
 	Err    error
 }

@@ -98,7 +98,7 @@ func (s *KeySample) Merge(o *KeySample, factor float64) {
 // same size; fewer if there are too few keys. A split point is the shortest text
 // between two keys, and of the points near a quantile the shortest is chosen, so
 // keys with a salt are split at the end of a salt. No point is shorter than least
-// bytes: the width of the salt, by which readers of split points recognize salts,
+// bytes, unless the keys are: the width of the salt, by which readers of split points recognize salts,
 // or 0 for keys without a salt. Splits sorts the sample.
 func (s *KeySample) Splits(n, least int) [][]byte {
 	slices.SortFunc(s.items, func(a, b sampledKey) int {

@@ -17,7 +17,7 @@ import (
 // FS is the file system of inputs; those of hdfsio implement it. Names are absolute and have slashes. Its methods are
 // called by several goroutines. Errors about names that do not exist match [fs.ErrNotExist].
 type FS interface {
-	// Open opens a file, which must also be an [io.ReaderAt]. The context bounds the life of the file.
+	// Open opens a file, which must also be an [io.ReaderAt]. Reads may fail when the context has ended.
 	Open(ctx context.Context, name string) (fs.File, error)
 	// Stat describes a file or a directory; of a link, what it leads to.
 	Stat(ctx context.Context, name string) (fs.FileInfo, error)
