@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/test/testcheck"
+
 	"pgregory.net/rapid"
 )
 
@@ -77,7 +79,7 @@ func (x exprs) bare(depth int) string {
 // TestPrintedMeansTheSame checks that the text of an expression is parsed as an equal expression: a journal keeps filters and keys as such texts.
 func TestPrintedMeansTheSame(t *testing.T) {
 	accepted := 0
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		x := exprs{t, rapid.Bool().Draw(t, "value")}
 		parse := Parse
 		if x.value {
