@@ -16,17 +16,17 @@ type Overlapped struct {
 	err  error // of the sink; read when done is closed
 	open bool
 	Sum  uint32            // CRC-32C of the bytes written; read it after Drain
-	told func(bytes int64) // called with the length of each piece written; may be nil
+	wrote func(bytes int64) // called with the length of each piece written; may be nil
 }
 
 // overlapBuffers is the maximum number of pieces that wait or are being
 // written; each is as large as the HFile writer's writes, about a megabyte.
 const overlapBuffers = 2
 
-// NewOverlapped returns a writer to the sink, which the caller closes after Drain. told may be nil; it is called by another goroutine with
+// NewOverlapped returns a writer to the sink, which the caller closes after Drain. wrote may be nil; it is called by another goroutine with
 // the length of each piece written.
-func NewOverlapped(sink Writer, told func(bytes int64)) *Overlapped {
-	o := &Overlapped{sink: sink, told: told, free: make(chan []byte, overlapBuffers), full: make(chan []byte, overlapBuffers), done: make(chan struct{}), open: true}
+func NewOverlapped(sink Writer, wrote func(bytes int64)) *Overlapped {
+	o := &Overlapped{sink: sink, wrote: wrote, free: make(chan []byte, overlapBuffers), full: make(chan []byte, overlapBuffers), done: make(chan struct{}), open: true}
 	for range overlapBuffers {
 		o.free <- nil
 	}
@@ -42,8 +42,8 @@ func (o *Overlapped) run() {
 		if _, o.err = o.sink.Write(b); o.err != nil {
 			return
 		}
-		if o.told != nil {
-			o.told(int64(len(b)))
+		if o.wrote != nil {
+			o.wrote(int64(len(b)))
 		}
 		o.Sum = crc32.Update(o.Sum, castagnoli, b)
 		o.free <- b
