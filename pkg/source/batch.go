@@ -80,6 +80,18 @@ func (b *Batch) raw(row int) []byte {
 	return b.reader.trimEnd(b.reader.text.record(b.Data[start:end]))
 }
 
+// cut removes the first n of the rows at offsets from a batch, and returns a batch for them. The size of records that are not text is assumed to be equal.
+func (b *Batch) cut(offsets []int64, n int, text bool) Batch {
+	first := *b
+	if first.Bytes = b.Bytes * int64(n) / int64(len(offsets)); text {
+		first.Bytes, first.end = offsets[n]-offsets[0], int(offsets[n]-b.base)
+	}
+	if b.Bytes -= first.Bytes; b.number > 0 {
+		b.number += int64(n)
+	}
+	return first
+}
+
 // appendCSV appends a field of CSV, quoted if needed.
 func appendCSV(dst, value []byte) []byte {
 	if !bytes.ContainsAny(value, "\",\r\n") && string(value) != rejects.Null {

@@ -141,7 +141,12 @@ func (t *fixedReader) parse(n, _ int, last bool) (int, error) {
 		if next > n && !last {
 			break
 		}
-		next = min(next, n)
+		if next = min(next, n); len(r.offsets) >= r.mostRows() { // columns may overlap
+			if err := r.flush(k, start); err != nil {
+				return start, err
+			}
+			k, r.extra = 0, n
+		}
 		r.growRow(k, cols)
 		column, reason := 0, ""
 		r.buf, r.extra, column, reason = t.records.Values(r.buf, r.extra, start, start+len(t.trimEnd(r.buf[start:next])), r.fields[k:])

@@ -169,6 +169,7 @@ func (in *Input) ReaderMemory() int64 {
 	var most int64
 	for _, f := range in.files {
 		m := 4 * int64(in.opts.ChunkSize) // the chunk, its spans, values that were unquoted
+		m += f.absentMemory(len(in.columns), &in.opts)
 		m += f.content.memory(&in.opts)
 		if f.sequential() {
 			m += compression.AheadMemory + f.window

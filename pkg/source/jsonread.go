@@ -52,9 +52,9 @@ func (*jsonReader) tooLong(most string) string {
 	return fmt.Sprintf("the line is longer than %s: a line feed is missing, or the file is not JSON lines", most)
 }
 
-// parseJSON cuts buf[:n] into lines and emits their values as one batch, or several if there are bad lines between them. It returns the
-// beginning of the first incomplete line. last says that the file ends at n, which also ends the last line. Texts with escapes are stored
-// unescaped after the chunk.
+// parseJSON cuts buf[:n] into lines and emits their values as one batch, or several if there are bad lines between them or many
+// members are absent. It returns the beginning of the first incomplete line. last says that the file ends at n, which also ends the last line. Texts with
+// escapes are stored unescaped after the chunk.
 func (r *Reader) parseJSON(parser *jsonlines.Parser, n int, last bool) (int, error) {
 	r.extra = n
 	start, k, cols := 0, 0, r.file.cols
@@ -68,6 +68,12 @@ func (r *Reader) parseJSON(parser *jsonlines.Parser, n int, last bool) (int, err
 		if jsonlines.Blank(r.buf[start:end]) {
 			start = next
 			continue
+		}
+		if len(r.offsets) >= r.mostRows() {
+			if err := r.flush(k, start); err != nil {
+				return start, err
+			}
+			k, r.extra = 0, n
 		}
 		r.growRow(k, cols)
 		from, to, err := r.decodeLine(start, end)

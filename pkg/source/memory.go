@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"bulkload/internal/formats/compression"
 )
@@ -35,6 +36,17 @@ func (o *Options) memory() int64 {
 // textMemory returns the memory that a reader of text needs in addition to a window: the chunk, its spans, unquoted values, and text
 // that is unpacked ahead.
 func (o *Options) textMemory() int64 { return 4*int64(o.ChunkSize) + compression.AheadMemory }
+
+// shortRecord is the size in bytes of a record with few values, as absentMemory assumes it.
+const shortRecord = 32
+
+// absentMemory returns the memory of a batch's spans of columns that a text does not have, or that its lines need not have.
+func (f *inputFile) absentMemory(cols int, o *Options) int64 {
+	if !f.facts.Text || !slices.Contains(f.order, placeNull) && !f.facts.Open {
+		return 0
+	}
+	return 8 * int64(min(o.ChunkSize, o.ChunkSize/shortRecord*cols))
+}
 
 // probePacked finds which of the compressions with the same ending a file has, and the size of its window, which a reader has to hold. It
 // rejects a window that exceeds a reader's memory before any of it is allocated.

@@ -128,19 +128,33 @@ func (r *Reader) flushRows(fields []Span, offsets []int64, end int) error {
 	return r.give(fields, offsets, end, Batch{Bytes: r.off + int64(end) - offsets[0], base: r.off, end: end})
 }
 
-// give emits the rows at offsets in a batch whose format-specific fields are set. Unless it has data, their values are in the buffer up to
-// end, or up to extra if that is more.
+// give emits the rows at offsets in a batch whose format-specific fields are set, or in several if they have columns that the file lacks, whose values
+// are not in its text. Unless it has data, their values are in the buffer up to end, or up to extra if that is more.
 func (r *Reader) give(fields []Span, offsets []int64, end int, b Batch) error {
-	if b.Rows = len(offsets); b.Rows == 0 {
+	if len(offsets) == 0 {
 		return nil
 	}
-	b.Cols = len(fields) / b.Rows
-	if r.file.order != nil {
-		fields, b.Cols = r.picked(fields, offsets, end), len(r.file.order)
+	cols := len(fields) / len(offsets)
+	if r.file.order == nil {
+		return r.giveRows(fields, offsets, end, cols, b)
 	}
+	most, extra := r.mostRows(), r.extra
+	for len(offsets) > most {
+		first := b.cut(offsets, most, r.text != nil)
+		if err := r.giveRows(r.picked(fields[:most*cols], offsets[:most], end), offsets[:most], end, len(r.file.order), first); err != nil {
+			return err
+		}
+		fields, offsets, r.extra = fields[most*cols:], offsets[most:], extra
+	}
+	return r.giveRows(r.picked(fields, offsets, end), offsets, end, len(r.file.order), b)
+}
+
+// giveRows emits the rows at offsets, whose fields are in the order of the schema, in one batch.
+func (r *Reader) giveRows(fields []Span, offsets []int64, end, cols int, b Batch) error {
 	if b.Data == nil {
 		b.Data = r.buf[:max(r.extra, end)]
 	}
+	b.Rows, b.Cols = len(offsets), cols
 	b.Split, b.Path, b.Fields, b.Offsets, b.First, b.reader = r.split, r.file.Path, fields, offsets, r.records+1, r
 	r.batch = b
 	r.records += int64(b.Rows)
@@ -148,6 +162,12 @@ func (r *Reader) give(fields []Span, offsets []int64, end int, b Batch) error {
 		return nil
 	}
 	return r.emit(&r.batch)
+}
+
+// mostRows returns the number of rows at which a batch ends because of its columns: it has no more values than a chunk has bytes, as the values that are
+// in a text.
+func (r *Reader) mostRows() int {
+	return max(r.in.opts.ChunkSize/max(r.file.cols, len(r.file.order), 1), 1)
 }
 
 // reject handles the bad record buf[start:end].
