@@ -13,6 +13,8 @@ import (
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/usage"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/formats/spool"
+	"bulkload/internal/formats/yamlfile"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
@@ -130,7 +132,7 @@ func completeColumns(cmd *cobra.Command, _ []string, typed string) ([]cobra.Comp
 	before := typed[:strings.LastIndexByte(typed, ',')+1]
 	var names []cobra.Completion
 	if f := cmd.Flags().Lookup("job"); f != nil {
-		if data, err := os.ReadFile(f.Value.String()); err == nil {
+		if data, err := spool.ReadAtMost(cmd.Context(), f.Value.String(), yamlfile.MaxSize); err == nil {
 			if s, err := spec.ParseSpec(f.Value.String(), data); err == nil {
 				for _, c := range s.Columns {
 					if !slices.Contains(strings.Split(before, ","), c) {

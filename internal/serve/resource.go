@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"bulkload/internal/formats/yamlfile"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/serve/query"
 	"bulkload/internal/serve/rowjson"
@@ -19,7 +20,7 @@ import (
 // Limits of a directory of job files.
 const (
 	maxJobs    = 1000
-	maxJobFile = 1 << 20
+	maxJobFile = yamlfile.MaxSize
 )
 
 // resource is a job file as its callers see it. It is immutable except for its state.

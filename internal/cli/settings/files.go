@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"bulkload/internal/formats/spool"
+	"bulkload/internal/formats/yamlfile"
 	"bulkload/internal/model/spec"
 
 	"github.com/spf13/cobra"
@@ -35,7 +36,7 @@ func (s *Settled) readConfig(cmd *cobra.Command, env map[string]string, known []
 		if _, err := os.Stat(place); err != nil && name == "" {
 			continue
 		}
-		b, err := spool.ReadFile(cmd.Context(), place)
+		b, err := spool.ReadAtMost(cmd.Context(), place, yamlfile.MaxSize)
 		if err != nil {
 			if from != "" {
 				return nil, fmt.Errorf("configuration file of %s: %w", from, err)
@@ -87,7 +88,7 @@ func (s *Settled) readJob(cmd *cobra.Command, env map[string]string, known []str
 	if s.jobFile == "" {
 		return nil
 	}
-	b, err := spool.ReadFile(cmd.Context(), s.jobFile)
+	b, err := spool.ReadAtMost(cmd.Context(), s.jobFile, yamlfile.MaxSize)
 	if err != nil {
 		return fmt.Errorf("job file%s: %w", from, err)
 	}

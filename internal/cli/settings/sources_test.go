@@ -241,3 +241,15 @@ func TestGroups(t *testing.T) {
 		t.Errorf("%d flags, %d of them in groups", n, len(seen))
 	}
 }
+
+// TestLargeFiles checks that a file that is too large for a job file or a configuration file, such as one of data, is refused before it is read as a whole.
+func TestLargeFiles(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "data.csv")
+	testcheck.Must(t, os.WriteFile(file, []byte("a,b\n"), 0o600))
+	testcheck.Must(t, os.Truncate(file, 1<<40)) // a hole
+	for _, args := range [][]string{{"--job", file}, {"--config", file}} {
+		if _, err := newLoaded(t, args...).settle(); err == nil || !strings.Contains(err.Error(), "data.csv: it is larger than 4194304 bytes") {
+			t.Errorf("%s: %v", args[0], err)
+		}
+	}
+}

@@ -2,27 +2,37 @@ package spool
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 )
 
 // ReadFile reads a whole file that may be a named pipe. It waits for the pipe's writer and for its data until ctx ends.
 func ReadFile(ctx context.Context, name string) ([]byte, error) {
-	if !waits(name) {
-		return os.ReadFile(name)
-	}
+	return ReadAtMost(ctx, name, math.MaxInt64-1)
+}
+
+// ReadAtMost is ReadFile for a file that is refused if it has more bytes.
+func ReadAtMost(ctx context.Context, name string, most int64) ([]byte, error) {
+	waiting := waits(name)
 	f, err := Open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	defer context.AfterFunc(ctx, func() { _ = f.Close() })()
-	b, err := io.ReadAll(f)
-	if ctx.Err() != nil {
+	defer f.Close()
+	if waiting {
+		defer context.AfterFunc(ctx, func() { _ = f.Close() })()
+	}
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if waiting && ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return b, errors.Join(err, f.Close())
+	if err == nil && int64(len(b)) > most {
+		return nil, fmt.Errorf("%s: it is larger than %d bytes", name, most)
+	}
+	return b, err
 }
 
 // Open opens a file for reading. If the file is a named pipe, or an open pipe with a name below /dev/fd, Open waits for a writer. If

@@ -24,9 +24,13 @@ func Body(data []byte) (ast.Node, error) {
 	return r.resolve(body)
 }
 
-// Parse parses a file. It ignores a byte order mark, which Windows editors write.
+// Parse parses a file. It ignores a byte order mark, which Windows editors write, and refuses values that are nested too deep.
 func Parse(data []byte) (*ast.File, error) {
-	return parser.ParseBytes(bytes.TrimPrefix(data, []byte("\ufeff")), 0)
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if err := checkNesting(data); err != nil {
+		return nil, err
+	}
+	return parser.ParseBytes(data, 0)
 }
 
 // oneDocument returns the body of a file's document, nil if the file is empty. It refuses a file of several documents, because a decoder would read the
