@@ -16,7 +16,8 @@ const (
 	weak   = ": /#@!$&*+=_-"
 )
 
-// headSize is the number of bytes at the beginning of a sample in which candidates are found, and on which they are tried first.
+// headSize is the number of bytes at the beginning of a sample in which candidates are found, and on which they are tried first. A first line that is
+// longer counts as a whole.
 const headSize = 64 << 10
 
 func (j *judge) separators(given string) []string {
@@ -40,8 +41,21 @@ func (j *judge) head() []byte {
 	if len(j.texts) == 0 {
 		return nil
 	}
+	data := j.texts[0].data
 	start, stop := j.bounds(&j.texts[0])
-	return j.texts[0].data[start:min(stop, start+headSize)]
+	return data[start:headEnd(data, start, stop, headSize)]
+}
+
+// headEnd returns where the first limit bytes of data[start:stop] end, or the first line if it is longer.
+func headEnd(data []byte, start, stop, limit int) int {
+	if stop-start <= limit {
+		return stop
+	}
+	end := start + limit
+	if i := bytes.IndexByte(data[start:stop], '\n'); i >= limit {
+		end = start + i + 1
+	}
+	return end
 }
 
 // longSeparators returns runs of two to four bytes that are neither letters, digits, blanks, quotes nor line ends, and occur in most lines.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -140,4 +141,34 @@ func packed(t *testing.T, text string) string {
 	_, err := w.Write([]byte(text))
 	testcheck.Must(t, errors.Join(err, w.Close()))
 	return b.String()
+}
+
+// TestLongFirstLine checks that text whose first line is longer than what candidates are first tried on is read, by itself and with a dialect that is given.
+func TestLongFirstLine(t *testing.T) {
+	const columns = 7000
+	var text strings.Builder
+	for row := range 10 {
+		for c := range columns {
+			if c > 0 {
+				text.WriteByte(',')
+			}
+			if row == 0 {
+				fmt.Fprintf(&text, "column%d", c)
+			} else {
+				fmt.Fprint(&text, row*c)
+			}
+		}
+		text.WriteByte('\n')
+	}
+	path := filepath.Join(t.TempDir(), "x.csv")
+	testcheck.Must(t, os.WriteFile(path, []byte(text.String()), 0o600))
+	for _, name := range []string{"", "csv"} {
+		s := spec.Spec{}
+		if s.Dialect = name; name != "" {
+			s.Header = "yes"
+		}
+		if r := look(t, path, s, inspect.Options{}); len(r.Columns) != columns || len(r.Refused) > 0 {
+			t.Errorf("dialect %q: %d columns, %+v", name, len(r.Columns), r.Refused)
+		}
+	}
 }

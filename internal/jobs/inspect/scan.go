@@ -143,7 +143,7 @@ func (j *judge) bounds(t *text) (start, stop int) {
 	return start, stop
 }
 
-// scan cuts the texts, at most limit bytes of each (0: all). It stops at the first fault.
+// scan cuts the texts, of each its head of limit bytes (0: all). It stops at the first fault.
 func (j *judge) scan(w *writer, d dialect.Dialect, limit int) *scan {
 	s := &scan{w: w, dialect: d, csv: j.csv(), lawful: true}
 	c, l := newCutter(&s.dialect), w.laws(&s.dialect)
@@ -152,7 +152,7 @@ func (j *judge) scan(w *writer, d dialect.Dialect, limit int) *scan {
 		at, stop := j.bounds(t)
 		whole := t.whole
 		if limit > 0 && stop-at > limit {
-			stop, whole = at+limit, false
+			stop, whole = headEnd(t.data, at, stop, limit), false
 		}
 		f := fileScan{}
 		good := s.file(c, l, &f, t.data[:stop], at, whole, j.more)
