@@ -134,14 +134,14 @@ func (t *fixedReader) read(s Split) error {
 func (t *fixedReader) trimEnd(record []byte) []byte { return t.records.TrimEnd(record) }
 
 func (t *fixedReader) parse(n, _ int, last bool) (int, error) {
-	r, start, k, cols := t.r, 0, 0, t.r.file.cols
+	r, start, k, cols, most := t.r, 0, 0, t.r.file.cols, t.r.mostRows()
 	r.extra = n
 	for start < n {
 		next := t.records.Next(r.buf[:n], start)
 		if next > n && !last {
 			break
 		}
-		if next = min(next, n); len(r.offsets) >= r.mostRows() { // columns may overlap
+		if next = min(next, n); len(r.offsets) >= most { // columns may overlap
 			if err := r.flush(k, start); err != nil {
 				return start, err
 			}

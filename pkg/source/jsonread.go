@@ -57,7 +57,7 @@ func (*jsonReader) tooLong(most string) string {
 // escapes are stored unescaped after the chunk.
 func (r *Reader) parseJSON(parser *jsonlines.Parser, n int, last bool) (int, error) {
 	r.extra = n
-	start, k, cols := 0, 0, r.file.cols
+	start, k, cols, most := 0, 0, r.file.cols, r.mostRows()
 	for start < n {
 		end, next := n, n
 		if i := bytes.IndexByte(r.buf[start:n], '\n'); i >= 0 {
@@ -69,7 +69,7 @@ func (r *Reader) parseJSON(parser *jsonlines.Parser, n int, last bool) (int, err
 			start = next
 			continue
 		}
-		if len(r.offsets) >= r.mostRows() {
+		if len(r.offsets) >= most {
 			if err := r.flush(k, start); err != nil {
 				return start, err
 			}
