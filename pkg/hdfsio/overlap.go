@@ -9,13 +9,13 @@ import (
 // Overlapped lets encoding continue during a write to the sink. It must be used
 // by one goroutine.
 type Overlapped struct {
-	sink Writer
-	free chan []byte
-	full chan []byte
-	done chan struct{}
-	err  error // of the sink; read when done is closed
-	open bool
-	Sum  uint32            // CRC-32C of the bytes written; read it after Drain
+	sink  Writer
+	free  chan []byte
+	full  chan []byte
+	done  chan struct{}
+	err   error // of the sink; read when done is closed
+	open  bool
+	Sum   uint32            // CRC-32C of the bytes written; read it after Drain
 	wrote func(bytes int64) // called with the length of each piece written; may be nil
 }
 
