@@ -25,8 +25,9 @@ type Input struct {
 	counts  []atomic.Int64 // records of each split, -1 while unknown
 	sums    splitSums      // checksums of the data read of each split
 	met     metColumns
-	mu      sync.Mutex // held while records are counted
-	lookups int64      // how often the records before a split were requested
+	mu      sync.Mutex    // held while records are counted
+	lookups int64         // how often the records before a split were requested
+	long    chan struct{} // full while a reader has a long record
 
 	resolve Resolve
 	inputs  []string // as they were given
@@ -106,6 +107,7 @@ func Open(ctx context.Context, resolve Resolve, inputs []string, opts Options) (
 	if err := in.plan(ctx); err != nil {
 		return nil, err
 	}
+	in.long = make(chan struct{}, 1)
 	in.counts = make([]atomic.Int64, len(in.splits))
 	for i := range in.counts {
 		in.counts[i].Store(-1)

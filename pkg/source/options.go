@@ -101,7 +101,7 @@ type Options struct {
 	// separator is missing. Default 64 MiB, at most 1 GiB.
 	MaxRecord int
 	// Memory limits the size of the buffers of a [Reader]: an object that needs more, such as a page of a Parquet file, a block of an Avro
-	// file or the window of a zstd file, is a [MemoryError]. Default: no limit.
+	// file or the window of a zstd file, is a [MemoryError]. Records of text that need more are read one at a time. Default: no limit.
 	Memory int64
 	// Location is the time zone for the text form of Parquet and Avro timestamps that are adjusted to UTC (INT96 too). Default UTC.
 	Location *time.Location

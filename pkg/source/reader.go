@@ -14,6 +14,7 @@ type Reader struct {
 	in    *Input
 	quiet bool // bad records are only counted
 	again bool // the input was read before
+	long  bool // it has the turn of long records
 
 	// The current split.
 	ctx     context.Context
@@ -84,6 +85,7 @@ func (r *Reader) Read(ctx context.Context, split int, emit func(*Batch) error) e
 		r.in.counts[split].Store(r.records)
 	}
 	r.emit = nil
+	r.endLong(0)
 	if len(r.buf) > 8*r.in.opts.ChunkSize {
 		r.buf = nil // one long record is not a reason to keep the memory
 	}

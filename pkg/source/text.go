@@ -82,7 +82,9 @@ func (r *Reader) readText(s Split) (err error) {
 			}
 			return nil
 		case next > 0:
-			want = chunk
+			if want = chunk; n <= chunk {
+				r.endLong(n)
+			}
 		case atEnd:
 			return r.unbalanced(s)
 		case n >= r.in.opts.MaxRecord:
@@ -90,6 +92,9 @@ func (r *Reader) readText(s Split) (err error) {
 		default:
 			// No record is complete: read more of it.
 			want = max(chunk, min(2*n, r.in.opts.MaxRecord))
+			if err := r.beginLong(want); err != nil {
+				return err
+			}
 		}
 	}
 }
