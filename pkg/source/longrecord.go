@@ -6,7 +6,7 @@ import "bulkload/internal/formats/swar"
 // values that are unquoted.
 const longShare = 3
 
-// beginLong waits for the turn of a reader that goes on with a record of up to size bytes, if that takes more than the memory of a reader. Such records are
+// beginLong waits for the turn of a reader that continues a record of up to size bytes, if that takes more than the memory of a reader. Such records are
 // read one at a time: with many workers, they would take many times the budget.
 func (r *Reader) beginLong(size int) error {
 	if r.long || r.quiet || longShare*int64(size) <= r.in.opts.memory() {

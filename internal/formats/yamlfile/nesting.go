@@ -31,7 +31,7 @@ func checkNesting(data []byte) error {
 	return nil
 }
 
-// nesting has the lists, mappings and texts that are open after a line.
+// nesting holds the lists, mappings and texts that are open after a line.
 type nesting struct {
 	columns  []int // of the lists and mappings
 	brackets int
