@@ -40,7 +40,7 @@ type Options struct {
 	CallTimeout time.Duration
 }
 
-// Client makes the connections to the servers of a cluster. It may be used by any number of goroutines.
+// Client makes the connections to the servers of a cluster. It may be used by any number of goroutines. A nil client is closed.
 type Client struct {
 	opts Options
 
@@ -54,6 +54,9 @@ func NewClient(o Options) *Client { return &Client{opts: o, servers: map[serverK
 
 // Close ends the shared connections. Calls in progress on them return with an error, and later connects with [ErrClosed]. A second call does nothing.
 func (c *Client) Close() {
+	if c == nil {
+		return
+	}
 	c.mu.Lock()
 	servers := c.servers
 	c.servers, c.closed = nil, true
@@ -65,6 +68,9 @@ func (c *Client) Close() {
 
 // Closed reports whether Close was called.
 func (c *Client) Closed() bool {
+	if c == nil {
+		return true
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.closed
