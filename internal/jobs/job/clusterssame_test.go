@@ -23,7 +23,7 @@ func TestOtherSettingsOfBuiltFiles(t *testing.T) {
 	t.Parallel()
 	env, o := jobtest.Env(t), RunOptions{State: checkpoint.Options{Dir: t.TempDir()}}
 	given := jobtest.Spec(t, "check")
-	given.Inputs, given.Encoding = []string{jobtest.Export(t, "check.dump")}, "FAST_DIFF"
+	given.Inputs, given.Encoding, given.Regions = []string{jobtest.Export(t, "check.dump")}, "FAST_DIFF", 1
 	st, err := checkpoint.Open(t.Context(), nil, checkpoint.IdentifyParts(loader.TableName{Namespace: "default", Qualifier: "t"}, "clusters").On("several clusters"), o.State, progress.Events{})
 	testcheck.Must(t, err)
 	defer func() { testcheck.Must(t, st.Close()) }()
