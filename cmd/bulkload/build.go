@@ -107,6 +107,9 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := build.KnowsSalts(js, shapes); err != nil {
+		return err
+	}
 	s, err := g.Begin(cmd, env.Log, lineage.Subject{Command: "build", Spec: js.Spec(), Out: o.out, Env: env}, &o.Watch)
 	if err != nil {
 		return err

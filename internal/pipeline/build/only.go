@@ -61,9 +61,6 @@ func Directories(ctx context.Context, files Files, s spec.Job, shapes []Shape, d
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fail.Listing(err)
 	}
-	if err := KnowsSalts(s, shapes); err != nil {
-		return nil, err
-	}
 	k, err := OpenInput(ctx, files.Source, s, w)
 	if err != nil {
 		return nil, err
