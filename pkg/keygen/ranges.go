@@ -15,7 +15,7 @@ type numbers struct {
 // evenMod reports whether the remainders of the numbers by a modulus are about equally frequent: the modulus divides the size of the range, nearly so,
 // or is beyond it.
 func (n numbers) evenMod(by int64) bool {
-	const doubtful = 0.001 // the share of numbers that may have other remainders than even ones
+	const doubtful = 0.001 // the greatest deviation from equal shares, as a part of all numbers, that counts as even
 	size, modulus := float64(max(n.max, -n.min))+1, float64(by)
 	rest := math.Mod(size, modulus)
 	return n.even && (size <= modulus || rest*(modulus-rest) <= doubtful*size*modulus)

@@ -141,7 +141,7 @@ func (t *fixedReader) parse(n, _ int, last bool) (int, error) {
 		if next > n && !last {
 			break
 		}
-		if next = min(next, n); len(r.offsets) >= most { // columns may overlap
+		if next = min(next, n); len(r.offsets) >= most { // columns may overlap, so records can have more values than bytes
 			if err := r.flush(k, start); err != nil {
 				return start, err
 			}

@@ -37,7 +37,7 @@ func (o *Options) memory() int64 {
 // that is unpacked ahead.
 func (o *Options) textMemory() int64 { return 4*int64(o.ChunkSize) + compression.AheadMemory }
 
-// shortRecord is the size in bytes of a record with few values, as absentMemory assumes it.
+// shortRecord is the average size of records, in bytes, down to which absentMemory is enough.
 const shortRecord = 32
 
 // absentMemory returns the memory of a batch's spans of columns that a text does not have, or that its lines need not have.

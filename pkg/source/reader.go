@@ -166,8 +166,8 @@ func (r *Reader) giveRows(fields []Span, offsets []int64, end, cols int, b Batch
 	return r.emit(&r.batch)
 }
 
-// mostRows returns the number of rows at which a batch ends because of its columns: it has no more values than a chunk has bytes, as the values that are
-// in a text.
+// mostRows returns the number of rows at which a batch ends because of its columns. A batch has at most as many values as a chunk has bytes. Values that
+// are in the text keep to that by themselves; columns that the file lacks do not.
 func (r *Reader) mostRows() int {
 	return max(r.in.opts.ChunkSize/max(r.file.cols, len(r.file.order), 1), 1)
 }

@@ -36,9 +36,9 @@ type nesting struct {
 	columns  []int // of the lists and mappings
 	brackets int
 	quote    byte
-	text     bool // the lines that begin after column from are a text
+	text     bool // in a block scalar (| or >): lines that are indented deeper than column from are its text
 	from     int
-	begins   bool // a value may begin
+	begins   bool // the next character may begin a value: only there do quotes, dashes and brackets count
 }
 
 func (n *nesting) depth() int { return len(n.columns) + n.brackets }
@@ -64,7 +64,7 @@ func (n *nesting) read(line []byte) {
 		c, apart := line[at], at+1 == len(line) || blank(line[at+1])
 		switch {
 		case n.quote != 0:
-			if c == '\\' && n.quote == '"' {
+			if c == '\\' && n.quote == '"' || c == '\'' && n.quote == c && at+1 < len(line) && line[at+1] == c { // '' is one quote
 				at++
 			} else if c == n.quote {
 				n.quote, n.begins = 0, !apart && line[at+1] == ':'

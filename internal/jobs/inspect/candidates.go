@@ -46,13 +46,13 @@ func (j *judge) head() []byte {
 	return data[start:headEnd(data, start, stop, headSize)]
 }
 
-// headEnd returns where the first limit bytes of data[start:stop] end, or the first line if it is longer.
+// headEnd returns where the first limit bytes of data[start:stop] end, or the first line if it is longer, up to 16 times the limit.
 func headEnd(data []byte, start, stop, limit int) int {
 	if stop-start <= limit {
 		return stop
 	}
 	end := start + limit
-	if i := bytes.IndexByte(data[start:stop], '\n'); i >= limit {
+	if i := bytes.IndexByte(data[start:stop], '\n'); i >= limit && i < 16*limit {
 		end = start + i + 1
 	}
 	return end

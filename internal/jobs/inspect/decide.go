@@ -138,11 +138,13 @@ func (s *scan) unusable(ignored bool) error {
 
 // names reports whether there is evidence that the first record of a file consists of names, and whether there is evidence against that.
 func (f *fileScan) names(enough int) (yes, no bool) {
-	typed := 0
+	typed, seen := 0, make(map[string]bool, len(f.first))
 	for k, name := range f.first {
+		twice := seen[string(name)]
+		seen[string(name)] = true
 		class := f.cols[k].typ.class()
 		if f.firstToken[k] >= 0 && !(k == 0 && f.unnamed()) || class == 0 && (len(name) > 128 || bytes.IndexByte(name, '\n') >= 0) || bytes.IndexByte(name, 0) >= 0 ||
-			f.cols[k].again || slices.ContainsFunc(f.first[:k], func(other []byte) bool { return bytes.Equal(other, name) }) {
+			f.cols[k].again || twice {
 			no = true
 		}
 		switch own := typeOf(name).class(); {

@@ -146,7 +146,7 @@ func (j *clustersRun) loadInto(ctx context.Context, d destination, e progress.Ev
 		return r, err
 	}
 	o := LoadOptions{RunOptions: j.options, Verify: j.spec.Verify, Unreplicated: j.spec.Replicate == "no", PhoenixIndexes: j.spec.PhoenixIndexes,
-		Replace: j.spec.Replace, MaxDeletes: j.spec.Spec().MaxDeletes, ReplaceRejected: j.spec.ReplaceRejected}
+		Replace: j.spec.Replace, MaxDeletes: j.spec.Spec().MaxDeletes, ReplaceRejected: j.spec.ReplaceRejected, salted: true}
 	o.State.Restart, o.Splits, o.Events = false, nil, e // the files are new, so are their loads; the tables exist
 	for i, t := range j.spec.Targets() {
 		if len(j.manifests[i].Files) == 0 && !j.spec.Replace {

@@ -41,6 +41,7 @@ type LoadOptions struct {
 	ReplaceRejected bool
 
 	discard bool // only discards an earlier load of the directory, with State.Restart, unless that has finished
+	salted  bool // the caller has compared the salts of the files with those of the tables
 }
 
 // CheckPhoenix refuses to load a table with Phoenix indexes, unless indexes is ignore.

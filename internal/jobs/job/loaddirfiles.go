@@ -19,7 +19,7 @@ import (
 // sameSalt refuses files whose keys have salts of another modulus than the table's readers use: that for which the table is split, unless the job of the
 // build states one.
 func (d *dirLoad) sameSalt() error {
-	if d.manifest == nil || d.manifest.SaltBuckets > 0 {
+	if d.options.salted || d.manifest == nil || d.manifest.SaltBuckets > 0 {
 		return nil
 	}
 	key, err := keygen.Parse(d.manifest.Key)
@@ -38,7 +38,7 @@ func (d *dirLoad) sameSalt() error {
 	if n == 0 {
 		split = "is not split by " + salt
 	}
-	return fail.With(fail.Check, setting.Errorf("the keys in %s have %s, and table %s %s: give the number that its readers use as %s, and build again",
+	return fail.With(fail.Check, setting.Errorf("the keys in %s have %s, and table %s %s: build again, with the number that its readers use as %s",
 		d.given, setting.Count(d.manifest.Modulus, "salt"), d.result.Table, split, setting.SaltBuckets))
 }
 

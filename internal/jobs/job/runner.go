@@ -97,6 +97,7 @@ func (j *run) plan(ctx context.Context) error {
 			if t.plan, err = old.Of(i).BuildPlan(t.families[0], salt); err != nil {
 				return err
 			}
+			t.plan.Stated = t.Regions
 		}
 		j.work = j.targets[0].plan
 		if err := j.sameReplication(); err != nil {

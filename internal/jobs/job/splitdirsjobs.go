@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -71,6 +72,9 @@ func clusterOf(ctx context.Context, env *cluster.Env, o checkpoint.Options) (c *
 func (p *parts) matches(h checkpoint.History, i int) bool {
 	s, was := p.partSpec(i), h.Plan
 	now := was.Asked(s)
+	if h.Finished { // nothing is loaded by a setting that is no longer given
+		now.Timestamp, now.Modulus = cmp.Or(now.Timestamp, was.Timestamp), cmp.Or(now.Modulus, was.Modulus)
+	}
 	if was.Reading != nil && h.Allows(now.Reading) {
 		now.Reading.BadRecords = was.Reading.BadRecords
 	}

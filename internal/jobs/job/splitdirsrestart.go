@@ -32,7 +32,19 @@ func (p *parts) restart(ctx context.Context, look func(context.Context, int, *ch
 	if !p.options.State.Restart && err != nil {
 		return nil
 	}
-	if err := p.eachBegun(ctx, look); err != nil {
+	own := p.options.Snapshot == ""
+	if err := p.eachBegun(ctx, func(ctx context.Context, i int, st *checkpoint.Job) error {
+		own = own || st.KeptSnapshot().Snapshot == p.options.Snapshot
+		return look(ctx, i, st)
+	}); err != nil {
+		return err
+	}
+	if !own {
+		if err := snapshotFree(ctx, p.conn, &checkpoint.Job{}, p.options.Snapshot, true); err != nil {
+			return err
+		}
+	}
+	if err := progress.Pass(ctx, p.options.Gate); err != nil {
 		return err
 	}
 	if err := durable.Replace(begun, nil); err != nil {
@@ -91,6 +103,9 @@ func (p *parts) open(ctx context.Context, i int, do func(context.Context, int, *
 // look refuses to start a part over that could not begin, as [begin] does.
 func (p *parts) look(ctx context.Context, i int, st *checkpoint.Job) error {
 	o := p.partOptions(i)
+	if _, _, _, err := accepted(p.env, p.partSpec(i), o); err != nil {
+		return err
+	}
 	if err := undone(st.Dir, &st.History, true, o.afterUndo()); err != nil || st.Plan == nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package rekey
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -19,12 +18,16 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/source"
 )
 
 // buildOptions returns the options of the build.
 func (j *run) buildOptions() newkeys.Options {
 	o := j.req.options(j.options.WorkOptions)
-	o.RejectFile = cmp.Or(o.RejectFile, filepath.Join(j.job.Dir, "rejects.keys"))
+	if o.RejectFile == "" {
+		o.RejectFile = filepath.Join(j.job.Dir, "rejects.keys")
+		_ = source.NewRejectFile(o.RejectFile).RemoveTemp() // of an attempt that was killed; the job's lock is held
+	}
 	return o
 }
 

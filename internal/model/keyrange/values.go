@@ -95,7 +95,7 @@ func (k Key) widen(r *Rows, lo, hi [][]byte) (differs bool) {
 		first-- // one bound has no part after it, so longer values are between them
 	}
 	from, to := r.Lo, r.Hi
-	// shorter calls do for each proper prefix of part i of a bound. key is the key of this shorter value; do gets it if it sorts after the bound, whole.
+	// shorter calls do for each proper prefix of part i of a bound whose key sorts after whole, the bytes of the bound, or is a beginning of it.
 	shorter := func(bound [][]byte, i int, whole []byte, do func(value, key []byte)) {
 		for n := 1; n < len(bound[i]); n++ {
 			key := slices.Concat(slices.Concat(bound[:i]...), bound[i][:n], k.separator(i))

@@ -244,7 +244,7 @@ func mappingFields() []SpecField {
 			{Name: "empty", Type: FieldText, Default: "the job's", Doc: "What is stored for an empty value: no cell, or an empty cell.", Enum: []string{"skip", "store"}},
 			{Name: "nulls", Type: FieldText, Default: "skip", Doc: "What is stored for NULL: no cell, or an empty cell; in a JSON object null.", Enum: []string{"skip", "store"}},
 		}},
-		{Name: "skip", Type: FieldTexts, Doc: "Columns for which `rest` makes no cell, and which `json` objects do not have."},
+		{Name: "skip", Type: FieldTexts, Doc: "Columns for which rest makes no cell, and which JSON objects do not have."},
 		{Name: "cell_timestamp", Type: FieldObject, Default: "the job's timestamp", Doc: "A column with the timestamp of the record's cells.",
 			Fields: times("The column that holds the timestamp.", "yyyy-MM-dd HH:mm:ss[.SSS]")},
 		{Name: "cell_ttl", Type: FieldObject, Default: "as the family says", Doc: "A column with the time to live of the record's cells.", Fields: []SpecField{

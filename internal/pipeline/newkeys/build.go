@@ -22,7 +22,7 @@ func Build(ctx context.Context, s *snapshot.Snapshot, p *Plan, out build.Output,
 	if err != nil {
 		return nil, err
 	}
-	r.reject = &rejectFile{path: o.RejectFile}
+	r.reject = &rejectFile{path: o.RejectFile, keep: resume != nil && resume.Sorted != nil && resume.Sorted.Rejected > 0}
 	return build.RunPacked(ctx, p.Build(s), r, r.room.sort, out, r.options.Options, resume)
 }
 

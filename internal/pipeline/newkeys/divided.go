@@ -34,7 +34,7 @@ func ReadPart(ctx context.Context, s *snapshot.Snapshot, p *Plan, which build.Pa
 	if err != nil {
 		return nil, err
 	}
-	r.from, r.end, r.reject, r.options.Budget.Part = which.From, which.To, &rejectFile{path: o.RejectFile}, true
+	r.from, r.end, r.reject, r.options.Budget.Part = which.From, which.To, &rejectFile{path: o.RejectFile, keep: true}, true
 	read, err := build.ReadPackedPart(ctx, p.Build(s), r, r.room.sort, sink, c, r.options.Options)
 	if err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 // first row, under another name in its directory. It is safe for concurrent use.
 type rejectFile struct {
 	path string
+	keep bool // an attempt that has read all rows has written the file: one that fails must not replace it
 
 	mu     sync.Mutex
 	target string // the path without symbolic links; empty: it is no regular file
@@ -69,7 +70,7 @@ func (f *rejectFile) finish(failed bool) (used bool, err error) {
 	_, earlier := os.Stat(f.target)
 	switch {
 	case f.target == "":
-	case err != nil || failed && earlier == nil:
+	case err != nil || failed && f.keep && earlier == nil:
 		err = errors.Join(err, os.Remove(temp))
 	default:
 		if err = os.Rename(temp, f.target); err == nil {

@@ -25,7 +25,7 @@ func TestRejectsOfAFailedAttempt(t *testing.T) {
 		{nil, false, "a\tbad\nb\tbad\nc\tbad\n"},
 		{[]string{"d"}, false, "d\tbad\n"},
 	} {
-		f := &rejectFile{path: name}
+		f := &rejectFile{path: name, keep: true}
 		for _, key := range c.keys {
 			testcheck.Must(t, f.write([]byte(key), errors.New("bad")))
 		}

@@ -21,7 +21,7 @@ import (
 // not find them.
 var ErrSaltsUnfit = errors.New("rows of the table have other salts than the job computes")
 
-// Limits of a check of salts: regions, salts and ranges between them, and rows in each. A row of more than checkedBytes is not read to its end, by probes neither.
+// Limits of a check of salts: regions, salts and ranges between them, and rows in each. Checks and probes give up a row of more than checkedBytes.
 const (
 	checkedRegions = 12
 	checkedRows    = 4
@@ -57,10 +57,11 @@ func (t *Table) CheckSalts(ctx context.Context) (done bool, err error) {
 	if req.Columns = columnsOf(judge.cells); judge.parser != nil {
 		req.Columns, req.Families = nil, t.job.Families()
 	}
-	var seen, other int
+	var seen, other, met int
 	for _, r := range t.samples(regions, n) {
 		req.Start, req.Stop, req.MaxRows = r.Start, r.Stop, r.rows
 		err := t.cluster.Scan(ctx, req, func(row loader.Row) error {
+			met++
 			equal, known := judge.row(row)
 			if known {
 				seen++
@@ -70,7 +71,10 @@ func (t *Table) CheckSalts(ctx context.Context) (done bool, err error) {
 			}
 			return nil
 		})
-		if err != nil && !errors.Is(err, loader.ErrRowTooLarge) {
+		if errors.Is(err, loader.ErrRowTooLarge) {
+			met, err = met+1, nil
+		}
+		if err != nil {
 			return false, cluster.Failure(fmt.Errorf("read rows to check their salts: %w", err))
 		}
 	}
@@ -80,7 +84,7 @@ func (t *Table) CheckSalts(ctx context.Context) (done bool, err error) {
 	if 4*other > seen {
 		return false, fail.Errorf(fail.Check, "table %s: %w: %d of %s, by a modulus of %d; say by which they were written with %s", t.name, ErrSaltsUnfit, other, setting.Count(seen, "row"), n, setting.SaltBuckets)
 	}
-	return seen > 0, nil
+	return met > 0, nil
 }
 
 // saltJudge compares the salts of rows.

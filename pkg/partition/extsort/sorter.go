@@ -128,8 +128,8 @@ type Sorter struct {
 }
 
 // New returns a sort. It uses neither disk nor much memory yet. The error wraps
-// [ErrMemory] if the budget is less than [MinMemory] for each worker, without a part
-// for the records of Follows and Displaced: a 32nd of it each, at most.
+// [ErrMemory] if the budget is less than [MinMemory] for each worker, after the parts
+// for the records of Follows and Displaced: at most a 32nd of the budget each.
 func New(o Options) (*Sorter, error) {
 	if o.Regions < 1 {
 		return nil, fmt.Errorf("a sort needs at least one region, not %d", o.Regions)

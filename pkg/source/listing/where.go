@@ -26,7 +26,7 @@ func ParseWhere(texts []string) ([]Condition, error) {
 	for _, text := range texts {
 		c, ok := parseCondition(text)
 		if !ok {
-			return nil, fmt.Errorf("where %q is not a condition such as dt>=2026-11-01: a partition column, one of = != < <= > >=, and a value", text)
+			return nil, fmt.Errorf("where %q is not a condition such as dt>=2026-11-01: a partition column, one of = != < <= > >=, and a value, which does not begin with < > =", text)
 		}
 		list = append(list, c)
 	}
@@ -42,7 +42,8 @@ func parseCondition(text string) (Condition, bool) {
 	for _, op := range operators {
 		if value, ok := strings.CutPrefix(text[at:], op); ok {
 			value = strings.TrimSpace(value)
-			if value != "" && strings.IndexByte("<>=", value[0]) >= 0 { // an operator that this language does not have, such as <=>
+			marked := strings.HasPrefix(value, "<") && strings.HasSuffix(value, ">") && strings.HasSuffix(op, "=") && op != "<=" && op != ">=" // such as =<none>
+			if value != "" && strings.IndexByte("<>=", value[0]) >= 0 && !marked {                                                             // an operator that this language does not have, such as <=>
 				return Condition{}, false
 			}
 			c.op, c.value, c.null = op, value, value == nullPartition
