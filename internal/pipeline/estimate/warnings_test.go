@@ -70,7 +70,7 @@ func TestWarnings(t *testing.T) {
 		in     []string // part of the first warning's text
 	}{
 		{name: "nothing", input: even, splits: partition.SaltSplits(10)},
-		{name: "one region", input: even},
+		{name: "one region", input: even, change: func(s *spec.Spec) { s.Regions = 1 }},
 		{name: "skew", input: generated(data.Spec{Rows: 30_000, Seed: 2, RegionShare: 0.45}), splits: partition.SaltSplits(10), want: []string{"skew"},
 			in: []string{"1 of 10 regions have more than 2 times their fair share of 10.0%: 1 (the first) has 44.0%", "of all 30000 rows", "`suggest`"}},
 		{name: "skew is as asked", input: generated(data.Spec{Rows: 30_000, Seed: 2, RegionShare: 0.45}), splits: partition.SaltSplits(10), o: Options{Skew: 5}},
