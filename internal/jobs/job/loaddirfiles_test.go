@@ -19,11 +19,11 @@ func TestLoadOfOtherSalts(t *testing.T) {
 		splits  [][]byte
 		refused string
 	}{
-		{"one region for ten", &manifest.Manifest{Key: "salt(id) + id", Modulus: 1}, salts(10), "the keys in dir have 1 salt, and table t is split for 10: give the number that its readers use as `salt_buckets`, and build again"},
-		{"four for ten", &manifest.Manifest{Key: "salt(id) + id", Modulus: 4}, salts(10), "the keys in dir have 4 salts, and table t is split for 10: give the number that its readers use as `salt_buckets`, and build again"},
-		{"ten for one region", &manifest.Manifest{Key: "salt(id) + id", Modulus: 10}, nil, "the keys in dir have 10 salts, and table t is split for 1: give the number that its readers use as `salt_buckets`, and build again"},
-		{"ten for texts", &manifest.Manifest{Key: "salt(id) + id", Modulus: 10}, [][]byte{[]byte("m")}, "the keys in dir have 10 salts, and table t is not split by salt: give the number that its readers use as `salt_buckets`, and build again"},
-		{"bytes for digits", &manifest.Manifest{Key: "bytesalt(id) + id", Modulus: 10}, salts(10), "the keys in dir have 10 salts, and table t is not split by bytesalt: give the number that its readers use as `salt_buckets`, and build again"},
+		{"one region for ten", &manifest.Manifest{Key: "salt(id) + id", Modulus: 1}, salts(10), "the keys in dir have 1 salt, and table t is split for 10: build again, with the number that its readers use as `salt_buckets`"},
+		{"four for ten", &manifest.Manifest{Key: "salt(id) + id", Modulus: 4}, salts(10), "the keys in dir have 4 salts, and table t is split for 10: build again, with the number that its readers use as `salt_buckets`"},
+		{"ten for one region", &manifest.Manifest{Key: "salt(id) + id", Modulus: 10}, nil, "the keys in dir have 10 salts, and table t is split for 1: build again, with the number that its readers use as `salt_buckets`"},
+		{"ten for texts", &manifest.Manifest{Key: "salt(id) + id", Modulus: 10}, [][]byte{[]byte("m")}, "the keys in dir have 10 salts, and table t is not split by salt: build again, with the number that its readers use as `salt_buckets`"},
+		{"bytes for digits", &manifest.Manifest{Key: "bytesalt(id) + id", Modulus: 10}, salts(10), "the keys in dir have 10 salts, and table t is not split by bytesalt: build again, with the number that its readers use as `salt_buckets`"},
 		{"ten for ten, one of them split", &manifest.Manifest{Key: "salt(id) + id", Modulus: 10}, append(salts(10), []byte("95")), ""},
 		{"one for one", &manifest.Manifest{Key: "salt(id) + id", Modulus: 1}, nil, ""},
 		{"one, as stated", &manifest.Manifest{Key: "salt(id) + id", Modulus: 1, SaltBuckets: 1}, salts(10), ""},
