@@ -80,7 +80,7 @@ class Program(Case):
     def test_a_program_that_is_killed(self):
         fifo = self.dir / "in.csv"
         os.mkfifo(fifo)
-        with bulkload._process.Process(_commands._args("build", (), {"job": JOB, "input": fifo, "out": self.dir / "hfiles"})) as process:
+        with bulkload._process.Process(_commands._args("build", (), {"job": JOB, "salt_buckets": 10, "input": fifo, "out": self.dir / "hfiles"})) as process:
             with open(fifo, "w"):
                 process._popen.kill()
                 with self.assertRaises(bulkload.UnexpectedError) as raised:
@@ -93,7 +93,7 @@ class Program(Case):
         fifo, spill = self.dir / "in.csv", self.dir / "spill"
         os.mkfifo(fifo)
         spill.mkdir()
-        script = "import bulkload, sys\nbulkload.call('build', job=sys.argv[1], input=sys.argv[2], out=sys.argv[3], spill_dir=sys.argv[4])"
+        script = "import bulkload, sys\nbulkload.call('build', job=sys.argv[1], salt_buckets=10, input=sys.argv[2], out=sys.argv[3], spill_dir=sys.argv[4])"
         caller = subprocess.Popen([sys.executable, "-c", script, JOB, fifo, self.dir / "hfiles", spill], stderr=subprocess.PIPE, text=True)
         with open(fifo, "w") as pipe:  # waits for the program to read
             pipe.write("id,check_id\n")
@@ -119,7 +119,7 @@ class Program(Case):
                 signal.raise_signal(signal.SIGINT)
 
         with unittest.mock.patch.object(subprocess, "Popen", Interrupted), self.assertRaises(KeyboardInterrupt):
-            bulkload.call("build", job=JOB, input=fifo, out=self.dir / "hfiles")
+            bulkload.call("build", job=JOB, salt_buckets=10, input=fifo, out=self.dir / "hfiles")
         running = started[0].returncode is None
         started[0].kill()
         started[0].wait()
@@ -143,11 +143,11 @@ class Program(Case):
 
         reader = pa.RecordBatchReader.from_batches(table.schema, batches())
         with self.assertRaisesRegex(RuntimeError, "lost the source"):
-            _commands._call("build", frame=reader, job=JOB, input="-", out=self.dir / "hfiles", spill_dir=self.dir)
+            _commands._call("build", frame=reader, job=JOB, salt_buckets=10, input="-", out=self.dir / "hfiles", spill_dir=self.dir)
         self.assertEqual(list(self.dir.iterdir()), [])
         whole = pa.BufferOutputStream()
         importlib.import_module("pyarrow.parquet").write_table(table, whole)
-        args = _commands._args("build", (), {"job": JOB, "input": "-", "out": self.dir / "hfiles"})
+        args = _commands._args("build", (), {"job": JOB, "salt_buckets": 10, "input": "-", "out": self.dir / "hfiles"})
         with bulkload._process.Process(args, fed=True) as process:  # what the program gets of a Python that is killed
             process.stdin.write(whole.getvalue().to_pybytes()[:-1000])
             process.stdin.close()
@@ -155,7 +155,7 @@ class Program(Case):
                 process.end()
         self.assertEqual(list(self.dir.iterdir()), [])
         with self.assertRaises(bulkload.ConfigError):  # which the program says before it has read the frame
-            _commands._call("build", frame=table, job=JOB, input="-", out=self.dir / "hfiles", memory="many")
+            _commands._call("build", frame=table, job=JOB, salt_buckets=10, input="-", out=self.dir / "hfiles", memory="many")
 
 
 @unittest.skipUnless(os.environ.get("HADOOP_CONF_DIR"), "needs a cluster")
