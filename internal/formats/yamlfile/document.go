@@ -6,6 +6,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
@@ -26,11 +27,11 @@ func Body(data []byte) (ast.Node, error) {
 
 // Parse parses a file. It ignores a byte order mark, which Windows editors write, and refuses values that are nested too deep.
 func Parse(data []byte) (*ast.File, error) {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if err := checkNesting(data); err != nil {
+	tokens := lexer.Tokenize(string(bytes.TrimPrefix(data, []byte("\ufeff"))))
+	if err := checkNesting(tokens); err != nil {
 		return nil, err
 	}
-	return parser.ParseBytes(data, 0)
+	return parser.Parse(tokens, 0)
 }
 
 // oneDocument returns the body of a file's document, nil if the file is empty. It refuses a file of several documents, because a decoder would read the

@@ -3,6 +3,8 @@ package yamlfile
 import (
 	"strings"
 	"testing"
+
+	"github.com/goccy/go-yaml/lexer"
 )
 
 // TestNesting checks that values that are nested deep are refused before they are parsed, however they are written, and that brackets, dashes and quotes in
@@ -30,7 +32,7 @@ func TestNesting(t *testing.T) {
 		"lists of columns": "a: [" + many("b, ") + "c]", "quotes over lines": "a: \"b\n  [c\n  - d\"\n" + "b: 1", "no space": "a: " + many("-"),
 		"depth of 90": strings.Repeat("[", 90) + strings.Repeat("]", 90),
 	} {
-		if err := checkNesting([]byte(text)); err != nil {
+		if err := checkNesting(lexer.Tokenize(text)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
