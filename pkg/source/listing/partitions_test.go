@@ -12,7 +12,7 @@ func TestWhere(t *testing.T) {
 	for where, want := range map[string]string{
 		"dt=2026-11-01": "2026-11-01", "dt == 2026-11-01": "2026-11-01", "dt>=2026-11-01": "2026-11-01 2026-11-02 9", "dt<2026-11-01": "2026-10-31  10", "dt<=2026-11-01": "2026-10-31 2026-11-01  10",
 		"dt > 10": "2026-10-31 2026-11-01 2026-11-02 9", "dt!=9": "2026-10-31 2026-11-01 2026-11-02  10", "dt<>9": "2026-10-31 2026-11-01 2026-11-02  10",
-		"dt=" + nullPartition: nullPartition, "dt!=" + nullPartition: "2026-10-31 2026-11-01 2026-11-02  9 10", "dt=": "", "dt=a=b": "",
+		"dt=" + nullPartition: nullPartition, "dt!=" + nullPartition: "2026-10-31 2026-11-01 2026-11-02  9 10", "dt=": "", "dt=a=b": "", "dt=<none>": "", "dt==<9>": "", "dt!=<9>": "2026-10-31 2026-11-01 2026-11-02  9 10",
 	} {
 		list, err := ParseWhere([]string{where})
 		if err != nil {
@@ -29,7 +29,7 @@ func TestWhere(t *testing.T) {
 			t.Errorf("%s: %q", where, got)
 		}
 	}
-	for _, bad := range []string{"", "dt", "=1", " <2", "dt!1", "dt<" + nullPartition, "dt<=>2", "dt=>2", "dt=<2", "dt>>2", "dt===2", "dt< =2"} {
+	for _, bad := range []string{"", "dt", "=1", " <2", "dt!1", "dt<" + nullPartition, "dt<=>2", "dt=>2", "dt=<2", "dt>>2", "dt===2", "dt< =2", "dt=<none", "dt<=<none>", "dt><none>"} {
 		if _, err := ParseWhere([]string{bad}); err == nil {
 			t.Errorf("%q is a condition", bad)
 		}

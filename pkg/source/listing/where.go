@@ -20,7 +20,7 @@ type Condition struct {
 // operators, each before those that it begins with.
 var operators = []string{"<=", ">=", "!=", "<>", "==", "=", "<", ">"}
 
-// ParseWhere reads conditions such as dt>=2026-11-01. A value does not begin with <, > or =.
+// ParseWhere reads conditions such as dt>=2026-11-01. A value does not begin with <, > or =, except one such as <none> after = and !=.
 func ParseWhere(texts []string) ([]Condition, error) {
 	var list []Condition
 	for _, text := range texts {
@@ -42,8 +42,7 @@ func parseCondition(text string) (Condition, bool) {
 	for _, op := range operators {
 		if value, ok := strings.CutPrefix(text[at:], op); ok {
 			value = strings.TrimSpace(value)
-			marked := strings.HasPrefix(value, "<") && strings.HasSuffix(value, ">") && strings.HasSuffix(op, "=") && op != "<=" && op != ">=" // such as =<none>
-			if value != "" && strings.IndexByte("<>=", value[0]) >= 0 && !marked {                                                             // an operator that this language does not have, such as <=>
+			if foreign(op, value) {
 				return Condition{}, false
 			}
 			c.op, c.value, c.null = op, value, value == nullPartition
@@ -51,6 +50,15 @@ func parseCondition(text string) (Condition, bool) {
 		}
 	}
 	return Condition{}, false
+}
+
+// foreign reports whether a value's first character belongs to an operator that this language does not have, such as <=>. After = and !=, a value may be
+// in angle brackets, such as <none>.
+func foreign(op, value string) bool {
+	if strings.HasPrefix(value, "<") && strings.HasSuffix(value, ">") && (op == "=" || op == "==" || op == "!=") {
+		return false
+	}
+	return value != "" && strings.IndexByte("<>=", value[0]) >= 0
 }
 
 // Admits reports whether a value meets the condition.
