@@ -40,7 +40,7 @@ func (t *Table) Probe(ctx context.Context) error {
 
 // CheckSalts reads a few rows and computes their salts from their columns, or from their keys if the table does not have the columns as text. With a
 // wrong modulus at least half of the rows differ, so if a quarter differs the error is ErrSaltsUnfit. Salts that cannot be computed count as equal. done
-// is false if there was no row to compare yet.
+// is false if no row was met yet.
 func (t *Table) CheckSalts(ctx context.Context) (done bool, err error) {
 	if t.key == nil || len(keyrange.Split(t.key).Head) == 0 {
 		return true, nil
