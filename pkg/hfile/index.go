@@ -3,39 +3,47 @@ package hfile
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 )
 
-// indexEntries is a list of (place, key) entries with all keys in one slice.
+// indexEntries is a list of (place, key) entries. The keys are in chunks, so that a list that grows is not copied.
 type indexEntries struct {
 	places []placed
-	keys   []byte
-	ends   []int // end of each key in keys
+	keys   [][]byte
+	size   int    // bytes of all keys
+	chunk  []byte // holds the last keys
 }
+
+// maxKeyChunk is the size from which the chunks of [indexEntries] do not grow.
+const maxKeyChunk = 256 << 10
 
 func (x *indexEntries) len() int { return len(x.places) }
 
-func (x *indexEntries) key(i int) []byte {
-	from := 0
-	if i > 0 {
-		from = x.ends[i-1]
-	}
-	return x.keys[from:x.ends[i]]
-}
+func (x *indexEntries) key(i int) []byte { return x.keys[i] }
 
 func (x *indexEntries) add(p placed, key []byte) {
+	if cap(x.chunk)-len(x.chunk) < len(key) {
+		x.chunk = make([]byte, 0, max(min(2*cap(x.chunk), maxKeyChunk), len(key), 256))
+	}
+	from := len(x.chunk)
+	x.chunk = append(x.chunk, key...)
 	x.places = append(x.places, p)
-	x.keys = append(x.keys, key...)
-	x.ends = append(x.ends, len(x.keys))
+	x.keys = append(x.keys, x.chunk[from:])
+	x.size += len(key)
 }
 
 func (x *indexEntries) reset() {
-	x.places, x.keys, x.ends = x.places[:0], x.keys[:0], x.ends[:0]
+	clear(x.keys) // earlier chunks are not kept
+	x.places, x.keys, x.size, x.chunk = x.places[:0], x.keys[:0], 0, x.chunk[:0]
 }
+
+// held returns the memory of the entries.
+func (x *indexEntries) held() int64 { return int64(x.size) + int64(x.len())*48 }
 
 // nonRootSize returns the size of all entries as a leaf or intermediate block.
 func (x *indexEntries) nonRootSize() int {
 	n := x.len()
-	return 4 + 4*(n+1) + 12*n + len(x.keys)
+	return 4 + 4*(n+1) + 12*n + x.size
 }
 
 // rootEntrySize returns the size of entry i in a root block.
@@ -79,6 +87,7 @@ func (x *indexEntries) appendNonRoot(dst []byte, from, to int) []byte {
 type indexWriter struct {
 	maxSize    int
 	minEntries int
+	most       int64 // bytes of root; 0: no limit
 
 	leaf     indexEntries // entries not yet in a leaf
 	root     indexEntries // an entry for each leaf written
@@ -112,6 +121,9 @@ func (x *indexWriter) writeLeaf(w *blockWriter, end bool) (uncompressed int64) {
 	place := w.write(kindLeafIndex, x.buf)
 	x.root.add(place, x.leaf.key(0))
 	x.rootNums = append(x.rootNums, x.blocks)
+	if held := x.root.held(); x.most > 0 && held > x.most && w.err == nil {
+		w.err = fmt.Errorf("%w: %d bytes for %d blocks, more than %d", ErrIndexMemory, held, x.blocks, x.most)
+	}
 	x.uncompressed += int64(len(x.buf))
 	x.leaf.reset()
 	return headerSize + int64(len(x.buf))

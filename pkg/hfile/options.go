@@ -106,6 +106,9 @@ type Options struct {
 	IndexMinEntries int     // minimum number of entries in an index block, at least 2, default 16 (hfile.index.block.min.entries)
 	BloomBlockSize  int     // bytes of a Bloom chunk, below 256 MiB, default 131072 (io.storefile.bloom.block.size)
 	BloomErrorRate  float32 // rate of false positives, above 0, at most about 0.6, default 0.01 (io.storefile.bloom.error.rate)
+	// IndexMemory is the maximum number of bytes of the root index, which a writer holds until the file ends. One that passes it fails with
+	// [ErrIndexMemory]. Only long keys that share their beginnings make it large. Default: no limit. Readers ignore it.
+	IndexMemory int64
 
 	CreateTime   int64  // milliseconds since 1970, hfile.CREATE_TIME_TS
 	BulkloadTime int64  // milliseconds since 1970, BULKLOAD_TIMESTAMP
@@ -164,6 +167,7 @@ func (o Options) Validate() error {
 	refuse(!(o.EncodedRatio >= 0 && o.EncodedRatio*float64(o.BlockSize) <= MaxBlockSize),
 		"encoded size ratio (hbase.writer.unified.encoded.blocksize.ratio) %g of a block of %d bytes is outside 0..%d", o.EncodedRatio, o.BlockSize, MaxBlockSize)
 	within(o.IndexBlockSize, 1, math.MaxInt32, "index block size (hfile.index.block.max.size)")
+	refuse(o.IndexMemory < 0, "index memory %d is below 0", o.IndexMemory)
 	within(o.IndexMinEntries, 2, math.MaxInt32, "index entries (hfile.index.block.min.entries)")
 	within(o.BloomBlockSize, 1, maxBloomBlock, "bloom block size (io.storefile.bloom.block.size)")
 	size := sizeBloom(min(max(o.BloomBlockSize, 1), maxBloomBlock), o.BloomErrorRate, o.Bloom == BloomRowCol)

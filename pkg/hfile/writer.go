@@ -14,12 +14,16 @@ var ErrOrder = errors.New("cells out of order")
 // ErrTooLarge is wrapped by the error for a cell beyond HBase's limits.
 var ErrTooLarge = errors.New("cell too large")
 
+// ErrIndexMemory is wrapped by the error for a file whose root index passes [Options.IndexMemory].
+var ErrIndexMemory = errors.New("the index of the file takes too much memory")
+
 // A Writer writes one HFile from ordered cells. Its first error is sticky:
 // later calls return it again, and Finish then fails, so a loop may check once.
 //
 // Memory: one data block, one index block, one or two Bloom chunks and about
-// two megabytes of output, whatever the file's size, plus the root index (about
-// 80 bytes for each 128 KiB of leaf index) and 80 bytes for each Bloom chunk.
+// two megabytes of output, whatever the file's size, plus the root index (a key
+// and about 40 bytes for each 128 KiB of leaf index; [Options.IndexMemory] limits
+// it) and a key and about 40 bytes for each Bloom chunk.
 type Writer struct {
 	options Options
 	fullAt  blockLimits
@@ -67,7 +71,7 @@ func NewWriter(out io.Writer, o Options) (*Writer, error) {
 	o = o.withDefaults()
 	w := &Writer{options: o, fullAt: o.blockLimits()}
 	w.blocks = newBlockWriter(out, &o)
-	w.index = indexWriter{maxSize: o.IndexBlockSize, minEntries: o.IndexMinEntries}
+	w.index = indexWriter{maxSize: o.IndexBlockSize, minEntries: o.IndexMinEntries, most: o.IndexMemory}
 	if o.Bloom != BloomNone {
 		w.bloom = newBloomWriter(&o, o.Bloom == BloomRowCol)
 	}

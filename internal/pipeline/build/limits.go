@@ -12,6 +12,7 @@ import (
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
+	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
@@ -76,6 +77,19 @@ func (o Options) readerMemory() int64 {
 func (o Options) memoryFor(reader int64) spec.Size {
 	n := (reader + extsort.MinMemory) * int64(o.Workers)
 	return spec.Size(((n + n/31 + 1<<20) >> 20) << 20)
+}
+
+// indexMemory returns the part of the budget that the indexes of the files of a worker may take. The sort does not need it: an index of this
+// size belongs to rows that have been spilled, or takes a fraction of the memory of the rows.
+func (o Options) indexMemory() int64 { return int64(o.Memory) / int64(4*max(o.Workers, 1)) }
+
+// indexError adds advice to the error about the index of a region's file that takes too much memory.
+func (w *writers) indexError(r region, err error) error {
+	if !errors.Is(err, hfile.ErrIndexMemory) {
+		return err
+	}
+	return memoryError{fail.Errorf(fail.Config, "region %d of %d: %w (give more %s, fewer %s, shorter keys or more regions)",
+		r.i+1, w.plan.Ranges.Len(), err, setting.Memory, setting.Workers)}
 }
 
 // inputMemory adds advice to an error about an input that needs more memory than a reader has.

@@ -283,7 +283,7 @@ func (s *Sample) encodePart(ctx context.Context, sorter *extsort.Sorter, t *samp
 		defer func() { err = errors.Join(err, o.Drain()) }()
 		outs = append(outs, o)
 	}
-	sinks, err := encode.NewSinks(plan, func(i int) io.Writer { return outs[i] })
+	sinks, err := encode.NewSinks(plan, 0, func(i int) io.Writer { return outs[i] })
 	if err != nil {
 		return stats, err
 	}

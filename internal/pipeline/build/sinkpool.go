@@ -11,6 +11,8 @@ import (
 // sinkPool keeps the sinks of finished regions for reuse. All tables of a build share it, so that there are never more sets of sinks, idle or
 // in use, than workers write at a time: these are what the memory budget has room for.
 type sinkPool struct {
+	index int64 // bytes that the indexes of a set may take, 0 for any number
+
 	mu   sync.Mutex
 	idle []idleSinks // those given last are last
 }
@@ -26,7 +28,7 @@ type idleSinks struct {
 func (p *sinkPool) take(w *writers, out func(family int) io.Writer) ([]*encode.Sink, error) {
 	sinks := p.remove(w)
 	if sinks == nil {
-		return encode.NewSinks(w.plan, out)
+		return encode.NewSinks(w.plan, p.index, out)
 	}
 	for i, s := range sinks {
 		s.Reset(out(i))

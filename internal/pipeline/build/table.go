@@ -54,7 +54,7 @@ func ofTable(plans []*cells.Plan, table int, err error) error {
 // newWriters returns the writers of all tables, whose regions follow one another in the rows.
 func newWriters(tables []Table, rows sortedRows, o Options) []*writers {
 	all := make([]*writers, len(tables))
-	from, sinks := 0, &sinkPool{}
+	from, sinks := 0, &sinkPool{index: o.indexMemory()}
 	for i, t := range tables {
 		all[i] = &writers{plan: t.Plan, sort: rows, from: from, out: t.Out, sample: o.Sample, events: o.Events, resume: o.resume, gate: o.Gate, allowed: o.Allowed,
 			several: len(tables) > 1, sinks: sinks, decoder: t.Plan.Decoder("")}

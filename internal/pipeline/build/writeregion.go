@@ -46,12 +46,12 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 	}
 	dups, err := w.encodeRows(ctx, r, &p.part, sinks)
 	if err != nil {
-		return nil, err
+		return nil, w.indexError(r, err)
 	}
 	for i, s := range sinks {
 		stats, err := s.Finish()
 		if err != nil {
-			return nil, encode.WriteError(err)
+			return nil, w.indexError(r, encode.WriteError(err))
 		}
 		f := p.files[i]
 		f.FirstRow, f.LastRow, f.Rows, f.Cells, f.Bytes = stats.FirstRow, stats.LastRow, s.Rows, stats.Cells, stats.Bytes

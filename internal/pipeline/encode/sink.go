@@ -21,24 +21,26 @@ type Sink struct {
 	Rows   int64 // rows that have a cell in the family
 }
 
-func newSink(p *cells.Plan, f cells.FamilySpan, out io.Writer) (*Sink, error) {
+func newSink(p *cells.Plan, f cells.FamilySpan, index int64, out io.Writer) (*Sink, error) {
+	o := f.Family.HFileOptions(p.Timestamp)
+	o.IndexMemory = index
 	s := &Sink{family: f, name: []byte(f.Name), quals: p.Qualifiers(f)}
 	var err error
 	if p.CellByCell() {
-		s.cell, err = hfile.NewWriter(out, f.Family.HFileOptions(p.Timestamp))
+		s.cell, err = hfile.NewWriter(out, o)
 		s.hfile = s.cell
 	} else {
-		s.row, err = hfile.NewRowWriter(out, f.Family.HFileOptions(p.Timestamp), hfile.Schema{Qualifiers: s.quals, Timestamp: p.Timestamp})
+		s.row, err = hfile.NewRowWriter(out, o, hfile.Schema{Qualifiers: s.quals, Timestamp: p.Timestamp})
 		s.hfile = s.row
 	}
 	return s, err
 }
 
-// NewSinks returns a sink for each family.
-func NewSinks(p *cells.Plan, out func(family int) io.Writer) ([]*Sink, error) {
+// NewSinks returns a sink for each family. Their indexes may together take the given number of bytes, 0 for any number.
+func NewSinks(p *cells.Plan, index int64, out func(family int) io.Writer) ([]*Sink, error) {
 	var sinks []*Sink
 	for i, f := range p.Families {
-		s, err := newSink(p, f, out(i))
+		s, err := newSink(p, f, index/int64(len(p.Families)), out(i))
 		if err != nil {
 			return nil, err
 		}
@@ -101,14 +103,14 @@ func WriteError(err error) error {
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, hfile.ErrOrder) || errors.Is(err, hfile.ErrTooLarge) {
+	if errors.Is(err, hfile.ErrOrder) || errors.Is(err, hfile.ErrTooLarge) || errors.Is(err, hfile.ErrIndexMemory) {
 		return err
 	}
 	return fail.With(fail.HDFS, err)
 }
 
 // writerRoom is the memory that a worker of pass 2 needs for a family besides
-// the sort: an HFile's blocks, index, bloom chunk and output buffers.
+// the sort: an HFile's blocks, index, bloom chunk and output buffers. An index that takes more has long keys, and a limit of its own.
 const writerRoom = 5 << 20
 
 // WriterRoom returns the memory that a worker of pass 2, which writes one region at a time, needs for the families of any of the plans.
