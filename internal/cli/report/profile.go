@@ -24,10 +24,13 @@ type Profile struct {
 //go:embed profile.html.tmpl
 var profileText string
 
-// Write writes the page.
+// maxProfiled is the number of columns that a page shows: a browser does not show one of many megabytes.
+const maxProfiled = 300
+
+// Write writes the page. It shows the first columns if there are many.
 func (p *Profile) Write(w io.Writer) error {
 	v := profileView{Profile: p, pageHead: newPage("bulkload profile of " + strings.Join(p.Inputs, ", "))}
-	for i := range p.Profile.Columns {
+	for i := range min(len(p.Profile.Columns), maxProfiled) {
 		v.List = append(v.List, p.column(i))
 	}
 	return write(w, profileText, v)

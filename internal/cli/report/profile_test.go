@@ -97,18 +97,24 @@ func TestProfileHostile(t *testing.T) {
 	}
 }
 
-// TestProfileSize checks that pages of many columns stay small.
+// TestProfileSize checks that pages of many columns stay small: one of more than most columns shows the first of them, and says so.
 func TestProfileSize(t *testing.T) {
-	w := profile.New(200)
+	const columns = 1000
+	w := profile.New(columns)
 	w.Records(2000)
-	for c := range 200 {
+	for c := range columns {
 		for i := range 2000 {
 			w.Value(c, fmt.Appendf(nil, "%d", i*i%1000), false)
 		}
 	}
-	page := &Profile{Profile: w.Profile(make([]string, 200))}
+	page := &Profile{Profile: w.Profile(make([]string, columns))}
 	var b bytes.Buffer
-	if err := page.Write(&b); err != nil || b.Len() > 4_000_000 {
+	if err := page.Write(&b); err != nil || b.Len() > 6_000_000 {
 		t.Errorf("%d bytes, %v", b.Len(), err)
+	}
+	for _, want := range []string{"<b>1000</b><span>columns</span>", "the first 300 of 1000 columns"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
 	}
 }

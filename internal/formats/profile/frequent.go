@@ -52,6 +52,13 @@ func roomFor(columns int) int {
 	return most
 }
 
+// Memory returns the greatest memory of a [Tally] of the given number of columns. Of each column it has the counted values, the registers of the
+// estimate, the histograms, and the least and the greatest value; slices that have grown have room for more.
+func Memory(columns int) int64 {
+	const value, rest = (48 + maxKept) * 3 / 2, 1<<precision + 6<<10
+	return int64(columns) * int64(roomFor(columns)*value+rest)
+}
+
 func (f *frequent) reset() {
 	clear(f.index)
 	f.values, f.text, f.taken, f.sketch = f.values[:0], f.text[:0], 0, nil

@@ -5,7 +5,10 @@ import (
 	"sync"
 
 	"bulkload/internal/formats/profile"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 )
 
@@ -20,6 +23,21 @@ type merger struct {
 	ready   map[int]*profile.Tally // parts that wait for an earlier one
 	done    int                    // number of parts that were added
 	free    []*profile.Tally
+}
+
+// openMemory returns the memory of the tallies of a number of open parts, and of the total, in whole MiB.
+func openMemory(columns, parts int) spec.Size {
+	return spec.Size((int64(parts+1)*profile.Memory(columns) + 1<<20 - 1) >> 20 << 20)
+}
+
+// openParts returns the number of parts that can be open at a time: twice the number of workers, or as many as the memory has room for.
+func openParts(columns int, o build.Options) (int, error) {
+	open := min(int64(2*o.Workers), int64(o.Memory)/max(profile.Memory(columns), 1)-1)
+	if open < 1 {
+		return 0, fail.Errorf(fail.Config, "memory of %s is too little for a profile of %s: give %s %s, or profile fewer columns",
+			o.Memory, setting.Count(columns, "column"), setting.Memory, openMemory(columns, 1))
+	}
+	return int(open), nil
 }
 
 func newMerger(columns, most int) *merger {

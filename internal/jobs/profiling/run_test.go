@@ -263,3 +263,39 @@ func TestStopped(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestWide checks that a profile of many columns keeps fewer parts open if memory is short, with the same result, and is refused, with the memory
+// that it needs, if there is no room for one.
+func TestWide(t *testing.T) {
+	const columns = 3000
+	var lines []string
+	for i := range 41 {
+		values := make([]string, columns)
+		for c := range values {
+			values[c] = fmt.Sprint(i * c)
+			if i == 0 {
+				values[c] = fmt.Sprintf("c%d", c)
+			}
+		}
+		lines = append(lines, strings.Join(values, ","))
+	}
+	name := filepath.Join(t.TempDir(), "wide.csv")
+	testcheck.Must(t, os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	s := jobtest.CSVSpec(name)
+	_, err := Run(t.Context(), jobtest.Env(t).Source, jobtest.Resolve(t, s), Options{Workers: 2, Memory: 64 << 20, splitSize: 64 << 10})
+	if fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "3000 columns: give `memory` 226MiB") {
+		t.Errorf("without room: %v", err)
+	}
+	want := ""
+	for _, memory := range []spec.Size{openMemory(columns, 1), openMemory(columns, 2), 4 << 30} {
+		r := profileOf(t, s, Options{Workers: 2, Memory: memory, splitSize: 64 << 10})
+		b, err := json.Marshal(r.Profile)
+		testcheck.Must(t, err)
+		if want == "" {
+			want = string(b)
+		}
+		if string(b) != want || r.Profile.Parts < 4 {
+			t.Errorf("memory %s: %d parts, another profile", memory, r.Profile.Parts)
+		}
+	}
+}
