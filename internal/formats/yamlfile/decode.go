@@ -1,6 +1,7 @@
 package yamlfile
 
 import (
+	"encoding"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -65,9 +66,12 @@ func convert(setting string, node ast.Node, t reflect.Type) (_ ast.Node, err err
 				return nil, err
 			}
 		}
-		return n, nil
+		return n, refuse(setting, n, t)
 	case *ast.MappingValueNode:
-		return n, convertField(n, t)
+		if err := convertField(n, t); err != nil {
+			return nil, err
+		}
+		return n, refuse(setting, n, t)
 	case *ast.SequenceNode:
 		for i, v := range n.Values {
 			if t.Kind() != reflect.Slice {
@@ -76,11 +80,18 @@ func convert(setting string, node ast.Node, t reflect.Type) (_ ast.Node, err err
 			if _, null := v.(*ast.NullNode); null && t.Elem().Kind() == reflect.String {
 				return nil, errNull(v)
 			}
-			if n.Values[i], err = convert(setting, v, t.Elem()); err != nil {
+			inner := setting
+			if t.Elem().Kind() == reflect.String {
+				inner = "a value of " + setting
+			}
+			if n.Values[i], err = convert(inner, v, t.Elem()); err != nil {
 				return nil, err
 			}
 		}
-		return n, nil
+		return n, refuse(setting, n, t)
+	}
+	if err := refuse(setting, node, t); err != nil {
+		return nil, err
 	}
 	s, ok := Text(node)
 	switch t.Kind() {
@@ -94,6 +105,37 @@ func convert(setting string, node ast.Node, t reflect.Type) (_ ast.Node, err err
 		}
 	}
 	return node, nil
+}
+
+// refuse returns an error for a value of another kind than that of its setting: the decoder's would name types of Go. The decoder judges others.
+func refuse(setting string, node ast.Node, t reflect.Type) error {
+	if setting == "" || reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+		return nil
+	}
+	want := map[reflect.Kind]string{reflect.Bool: "true or false", reflect.String: "one text", reflect.Slice: "a list", reflect.Int: "an integer", reflect.Int64: "an integer"}[t.Kind()]
+	var is string
+	switch n := node.(type) {
+	case *ast.SequenceNode:
+		if t.Kind() != reflect.Slice {
+			is = "a list"
+		}
+	case *ast.MappingNode, *ast.MappingValueNode:
+		is = "fields of its own"
+	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		s, _ := Text(n)
+		switch {
+		case t.Kind() == reflect.Bool && n.Type() != ast.BoolType:
+			return BadNode(node, fmt.Sprintf("%s takes %s, not %q", setting, want, s))
+		case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String:
+			return BadNode(node, fmt.Sprintf("%s takes a list: [%s]", setting, s))
+		case t.Kind() == reflect.Slice:
+			return BadNode(node, setting+" takes a list")
+		}
+	}
+	if want == "" || is == "" {
+		return nil
+	}
+	return BadNode(node, setting+" takes "+want+", not "+is)
 }
 
 // convertField converts the value of a field of a type.
