@@ -12,6 +12,7 @@ import (
 const (
 	reasonMark   = "a byte order mark stands before it: files were put together"
 	reasonHeader = "it repeats the names of the columns: files were put together"
+	reasonFirst  = "it is the names of the columns, as a header is (header yes reads it as one)"
 	reasonCRCR   = `its line ends with CR CR LF (record_sep '\r\r\n' reads such lines)`
 	reasonCR     = `its line ends with CR LF, not with LF (record_sep '\r\n' reads such lines)`
 	reasonWide   = "UTF-16 begins here, after text in another character set: give the files that were put together one by one"
@@ -122,6 +123,8 @@ func (r *Reader) strayReason(start, end int, values []Span) string {
 		return reasonSub
 	case r.strays.cr != "" && bytes.HasSuffix(record, []byte{'\r'}) && !r.escaped(record):
 		return r.strays.cr
+	case values != nil && r.repeatsHeader(values) && r.off+int64(start) == r.file.dataStart && !r.file.isHeaded():
+		return reasonFirst
 	case values != nil && r.repeatsHeader(values):
 		return reasonHeader
 	}
