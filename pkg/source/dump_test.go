@@ -67,7 +67,22 @@ func TestDumpNeedsColumns(t *testing.T) {
 	for _, o := range []Options{{}, {Format: FormatDump}} {
 		if _, err := loadBytes(t, o, "x.dump", []byte("a\x01b\x10")); !errors.Is(err, errNoColumns) {
 			t.Errorf("error %v, want %v", err, errNoColumns)
+		} else if !errors.Is(err, ErrNoHeader) || !strings.Contains(err.Error(), "give `columns`") {
+			t.Errorf("error %v: it names no setting, or is of another kind than that of other text", err)
 		}
+	}
+}
+
+// TestDumpAdviceIsNotRepeated checks that text which is no dump, but is read as one on request, is not advised to be read as a dump.
+func TestDumpAdviceIsNotRepeated(t *testing.T) {
+	text := []byte("a\x01b\n")
+	_, err := loadBytes(t, Options{Columns: []string{"x", "y"}}, "x.txt", text)
+	if err == nil || !strings.Contains(err.Error(), "`format` dump reads a dump of one record") {
+		t.Errorf("without a format: %v", err)
+	}
+	_, err = loadBytes(t, Options{Columns: []string{"x", "y"}, Format: FormatDump}, "x.txt", text)
+	if err == nil || strings.Contains(err.Error(), "`format` dump") || !strings.Contains(err.Error(), "give `record_sep`") {
+		t.Errorf("as a dump: %v", err)
 	}
 }
 

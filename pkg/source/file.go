@@ -173,9 +173,9 @@ func (f *inputFile) packedAs(ctx context.Context, head []byte) (_ string, err er
 	return compression.FirstFrame(raw, f.Info.Size())
 }
 
-// howToRead lists the possible settings for a file without a record separator.
-func howToRead() setting.Text {
-	return setting.Textf(`give %s '\n' for text of Hive, or the separator of the export; %s dump reads a dump of one record`, setting.RecordSep, setting.Format)
+// whichSep advises to give the record separator of a file that has another one.
+func whichSep() setting.Text {
+	return setting.Textf(`give %s '\n' for text of Hive, or the separator of the export`, setting.RecordSep)
 }
 
 // sepSeen records whether a separator was found.
@@ -230,7 +230,7 @@ func (f *inputFile) probeDump(ctx context.Context, head []byte, o *Options) erro
 	}
 	switch {
 	case o.Format == FormatAuto && (seen == sepNone || seen == sepLineFeed):
-		return setting.Errorf("%s: its columns are separated by %s, but no record ends with %s: %s", f.Path, SepOf(field), SepOf(record), howToRead())
+		return setting.Errorf("%s: its columns are separated by %s, but no record ends with %s: %s; %s dump reads a dump of one record", f.Path, SepOf(field), SepOf(record), whichSep(), setting.Format)
 	case len(o.Columns) == 0:
 		return fmt.Errorf("%s: %w", f.Path, errNoColumns)
 	case seen == sepLineFeed:

@@ -52,5 +52,5 @@ func (f *inputFile) skipLines(text []byte, whole bool) (int, error) {
 
 // errLineFeed is the error of text that ends with a line feed, and without the separator of its records.
 func (f *inputFile) errLineFeed(sep string) error {
-	return setting.Errorf("%s: no record ends with %s, and the file ends with a line feed: %s", f.Path, sep, howToRead())
+	return setting.Errorf("%s: no record ends with %s, and the file ends with a line feed: %s", f.Path, sep, whichSep())
 }

@@ -207,10 +207,10 @@ func (o Options) checkDialect() error {
 	return d.Check()
 }
 
-var errNoColumns = errors.New("a dump has no header: the names of its columns must be given")
-
 // ErrNoHeader is matched by errors about text without names of columns, if none are given.
 var ErrNoHeader = setting.Errorf("text without a header needs the names of its columns: give %s", setting.Columns)
+
+var errNoColumns = setting.Errorf("a dump: %w", ErrNoHeader)
 
 func (o Options) dumpSeps() (field, record byte) {
 	return o.FieldSep.or(0x01), o.RecordSep.or(0x10)
