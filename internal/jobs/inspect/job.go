@@ -59,7 +59,11 @@ func (r *Report) jobKeys(line func(string, ...any)) {
 		line("# key: COLUMN")
 		return
 	}
-	line("# The row key. Distinct values were counted in the first %s of the sample: the rest may have duplicates.", setting.Count(keys[0].Rows, "row"))
+	counted := fmt.Sprintf("the first %s of the sample: the rest may have duplicates", setting.Count(keys[0].Rows, "row"))
+	if r.Sample.Whole && keys[0].Rows == r.Sample.Rows {
+		counted = "all " + setting.Count(keys[0].Rows, "row")
+	}
+	line("# The row key. Distinct values were counted in %s.", counted)
 	for _, k := range keys {
 		line("# key: %s   # %s", comment(scalar(k.spec())), k.counts())
 	}

@@ -258,3 +258,28 @@ func TestHeaderIsAnswered(t *testing.T) {
 		}
 	}
 }
+
+// TestJobOfTheWholeInput checks that the job file of an input that the sample is all of does not speak of a rest.
+func TestJobOfTheWholeInput(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "x.csv")
+	testcheck.Must(t, os.WriteFile(name, []byte("id,v\n1,a\n2,b\n"), 0o600))
+	r := look(t, name, spec.Spec{}, inspect.Options{})
+	if job := string(r.Job()); !r.Sample.Whole || !strings.Contains(job, "# The row key. Distinct values were counted in all 2 rows.\n") {
+		t.Errorf("whole %t:\n%s", r.Sample.Whole, job)
+	}
+}
+
+// TestBadRecordsOfAGivenDialect checks that the doubt about a file with too many bad records for a dialect that is given names the setting that
+// allows them.
+func TestBadRecordsOfAGivenDialect(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "x.csv")
+	testcheck.Must(t, os.WriteFile(name, []byte("id,v\n1,a\n2\n"), 0o600))
+	for given, want := range map[string][]string{"": {"dialect"}, "csv": {"bad_records", "dialect"}} {
+		s := spec.Spec{}
+		s.Dialect = given
+		r := look(t, name, s, inspect.Options{})
+		if len(r.Doubts) != 1 || !slices.Equal(r.Doubts[0].About, want) {
+			t.Errorf("with dialect %q: %+v, want one about %q", given, r.Doubts, want)
+		}
+	}
+}

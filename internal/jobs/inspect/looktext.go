@@ -115,7 +115,11 @@ func (r *Report) verdict(j *judge, v *verdict, charset string) {
 		return
 	case len(v.others) == 0:
 		why := cmp.Or(v.why, "no separator gives records of several columns")
-		r.Doubts = append(r.Doubts, Doubt{About: []string{"dialect"}, Text: why, Place: v.place})
+		about := []string{"dialect"}
+		if r.given.Dialect != "" && v.place != nil {
+			about = []string{"bad_records", "dialect"} // a dialect that is given may be right
+		}
+		r.Doubts = append(r.Doubts, Doubt{About: about, Text: why, Place: v.place})
 		return
 	}
 	if r.headerDoubt(j, v) && len(v.others) == 1 {
