@@ -164,6 +164,9 @@ func (c *consolePages) getReport(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	b, err := c.place.Report(r.Context(), s)
+	if errors.Is(err, console.ErrNoReport) {
+		return problem(noPath, "%s", err)
+	}
 	if err != nil {
 		return problem(stateAway, "the report cannot be read: %s", err)
 	}

@@ -122,7 +122,7 @@ func TestConsoleHeaders(t *testing.T) {
 			t.Errorf("%s: %d", file, r.status)
 		}
 	}
-	b.get("/jobs/"+filepath.Base(states.Failed("t", "other", "x"))+"/report").refuses(t, "no report", stateAway)
+	b.get("/jobs/"+filepath.Base(states.Failed("t", "other", "x"))+"/report").refuses(t, "no report", noPath)
 }
 
 // TestConsoleHostile checks that names, errors and logs with HTML are plain text on pages.

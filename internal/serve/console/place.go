@@ -169,10 +169,13 @@ func (p *Place) Job(ctx context.Context, name string) (*checkpoint.State, View) 
 	return now, v
 }
 
+// ErrNoReport says that a job has no report: it is of a kind that never has one, or its report is elsewhere.
+var ErrNoReport = errors.New("the job has no report on this host")
+
 // Report returns the report of a job.
 func (p *Place) Report(ctx context.Context, s *checkpoint.State) ([]byte, error) {
 	if s.Report == "" {
-		return nil, errors.New("the job has no report on this host")
+		return nil, ErrNoReport
 	}
 	return patiently(ctx, p.options.Patience, func() ([]byte, error) {
 		f, err := os.Open(filepath.Join(s.Dir, filepath.Base(s.Report)))
