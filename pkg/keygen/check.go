@@ -120,7 +120,11 @@ func checkColumns(e Expr, columns []string) error {
 		if near := Nearest(strings.ToLower(wanted[0]), columns); len(near) == 1 {
 			hint = setting.Plain("did you mean " + near[0] + "?")
 		}
-		return &unprovenError{setting.Errorf("%w %s (%s)", ErrUnknownColumn, ColumnList(wanted), hint), columns}
+		list := ColumnList(wanted)
+		if len(wanted) == 1 {
+			list = strings.Trim(list, "[]")
+		}
+		return &unprovenError{setting.Errorf("%w %s (%s)", ErrUnknownColumn, list, hint), columns}
 	}
 	for _, name := range wanted {
 		if slices.Contains(columns, name) {

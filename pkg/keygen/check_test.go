@@ -331,3 +331,16 @@ func TestOtherWarnings(t *testing.T) {
 		t.Errorf("unknown columns: %v", err)
 	}
 }
+
+// TestUnknownColumnIsNamedAsElsewhere checks that the message about the only column of a key is that about a column of a filter or a cell.
+func TestUnknownColumnIsNamedAsElsewhere(t *testing.T) {
+	for key, want := range map[string]string{"nothing": `unknown column "nothing" (the input has 2 others`, "`a]`": `unknown column "a]" (`, "nothing + other": `unknown column ["nothing" "other"] (`} {
+		e, err := Parse(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = Check(e, CheckOptions{Columns: []string{"id", "check"}}); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", key, err, want)
+		}
+	}
+}
