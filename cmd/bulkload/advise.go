@@ -101,7 +101,9 @@ func (o *adviseOptions) sizes(ctx context.Context, a *table.AdviceOptions) error
 		var e estimate.Estimate
 		text, err := spool.ReadFile(ctx, o.plan)
 		if err == nil {
-			err = json.Unmarshal(text, &e)
+			if e1 := json.Unmarshal(text, &e); e1 != nil {
+				err = fmt.Errorf("it is not the JSON of bulkload plan: %w", e1)
+			}
 		}
 		if err != nil {
 			return settings.AboutFlags(fmt.Errorf("--plan %s: %w", o.plan, err), "plan")
@@ -126,6 +128,9 @@ func (o *adviseOptions) sizes(ctx context.Context, a *table.AdviceOptions) error
 		return settings.AboutFlags(errors.New("--rows-per-day needs the size of a row: give --row-bytes, --plan, or --bytes with --rows"), "rows-per-day", "row-bytes", "plan", "bytes", "rows")
 	}
 	a.Growth = int64(float64(o.rowsPerDay) * rowBytes)
+	if a.Bytes == 0 && a.Growth == 0 {
+		return settings.AboutFlags(errors.New("advice needs a size: give --bytes, --plan, or --rows and --row-bytes"), "bytes", "plan", "rows", "row-bytes")
+	}
 	return nil
 }
 

@@ -121,9 +121,13 @@ func (o *createOptions) family(text string) (loader.Family, error) {
 			err = size.Set(value)
 			f.BlockSize = int(size)
 		case "versions":
-			f.Versions, err = strconv.Atoi(value)
+			if f.Versions, err = strconv.Atoi(value); err != nil {
+				err = fmt.Errorf("%q is not a whole number", value)
+			}
 		case "ttl":
-			f.TTL, err = strconv.ParseInt(value, 10, 64)
+			if f.TTL, err = strconv.ParseInt(value, 10, 64); err != nil {
+				err = fmt.Errorf("%q is not a number of seconds", value)
+			}
 		default:
 			err = errors.New("unknown setting: want compression, encoding, bloom, block-size, versions or ttl")
 		}

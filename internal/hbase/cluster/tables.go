@@ -63,7 +63,7 @@ const RootDirKey = "hbase.rootdir"
 func (e *Env) RootDir(read string) (string, error) {
 	root := e.Conf.Value(RootDirKey)
 	if root == "" {
-		return "", fail.Errorf(fail.Config, "%s is not configured: the files of %s are below it; give the directory of hbase-site.xml", RootDirKey, read)
+		return "", fail.Errorf(fail.Config, "%s is not configured: the files of %s are below it; set HBASE_CONF_DIR to the directory of hbase-site.xml", RootDirKey, read)
 	}
 	return root, nil
 }
