@@ -27,7 +27,8 @@ type merger struct {
 
 // openMemory returns the memory of the tallies of a number of open parts, and of the total, in whole MiB.
 func openMemory(columns, parts int) spec.Size {
-	return spec.Size((int64(parts+1)*profile.Memory(columns) + 1<<20 - 1) >> 20 << 20)
+	const mib = 1 << 20
+	return spec.Size((int64(parts+1)*profile.Memory(columns) + mib - 1) / mib * mib)
 }
 
 // openParts returns the number of parts that can be open at a time: twice the number of workers, or as many as the memory has room for.
