@@ -16,7 +16,7 @@ import (
 )
 
 // TestIndexBeyondMemoryNamesTheRegion builds a file with keys of 32 KiB that share their beginning. The error about its index names the region and
-// what to do, and an attempt with more memory may go on from the sorted rows.
+// what to do, and an attempt with more memory may resume from the sorted rows.
 func TestIndexBeyondMemoryNamesTheRegion(t *testing.T) {
 	env := jobtest.Env(t)
 	var b strings.Builder
