@@ -88,7 +88,7 @@ func TestHeaderOfTheFirstFile(t *testing.T) {
 		{name: "another header, names of the header", files: []string{"id,a,b\n1,a1,b1\n", "id,b,a\n2,b2,a2\n"}, err: "part-1.txt: its first record is the names of the columns"},
 		{name: "another header, others ignored", o: Options{Columns: []string{"id", "a"}, Extra: ExtraIgnore}, files: []string{"id,x,a\n1,x1,a1\n", "id,a,x\n2,a2,x2\n"}, err: "part-1.txt: its first record is the names of the columns"},
 		{name: "another header that lacks a name, names of the header", o: Options{Missing: MissingNull}, files: []string{"id,a,b\n1,a1,b1\n", "b,id\n2,3\n"}, err: "part-1.txt: its first record is the names of the columns"},
-		{name: "repeated header, names of the header", files: []string{"id,a,b\n1,a1,b1\n", "id,a,b\n2,a2,b2\n"}, want: []string{"1/a1/b1", "!it repeats", "2/a2/b2"}},
+		{name: "repeated header, names of the header", files: []string{"id,a,b\n1,a1,b1\n", "id,a,b\n2,a2,b2\n"}, want: []string{"1/a1/b1", "!it is", "2/a2/b2"}},
 		{name: "header in the middle", o: Options{Columns: iab}, files: []string{"id,b,a\n1,b1,a1\n", "2,b2,a2\nid,b,a\n3,b3,a3\n"}, want: []string{"1/a1/b1", "2/a2/b2", "!it repeats", "3/a3/b3"}},
 		{name: "a blank file", o: Options{Columns: iab}, files: []string{"id,b,a\n1,b1,a1\n", "\n", "2,b2,a2\n"}, want: []string{"1/a1/b1", "2/a2/b2"}},
 		{name: "a blank first file", o: Options{Columns: iab}, files: []string{"\n", "2,a2,b2\n"}, err: "part-0.txt has no header"},
@@ -144,7 +144,7 @@ func TestNamesInAnotherOrder(t *testing.T) {
 		{name: "another order", d: csv, o: Options{Columns: iab}, files: []string{"id,b,a\n1,2,3\n"}, err: err},
 		{name: "the same order", d: csv, o: Options{Columns: iab}, files: []string{"id,a,b\n1,2,3\n"}, err: err},
 		{name: "some", d: csv, o: Options{Columns: iab, Missing: MissingNull}, files: []string{"b,id\n1,2\n"}, err: err},
-		{name: "the first ones", d: csv, o: Options{Columns: iab, Missing: MissingNull}, files: []string{"id,a\n1,2\n"}, want: []string{"!it repeats", "1/2/-"}},
+		{name: "the first ones", d: csv, o: Options{Columns: iab, Missing: MissingNull}, files: []string{"id,a\n1,2\n"}, want: []string{"!it is", "1/2/-"}},
 		{name: "some that are too few", d: csv, o: Options{Columns: iab}, files: []string{"b,id\n1,2,3\n"}, want: []string{"!2 columns", "1/2/3"}},
 		{name: "a name twice", d: csv, o: Options{Columns: iab}, files: []string{"id,a,a\n1,2,3\n"}, want: []string{"id/a/a", "1/2/3"}},
 	} {
@@ -177,7 +177,7 @@ func TestPlainTextThatLacksColumns(t *testing.T) {
 		{name: "more values", o: null, files: []string{"1,2,3,4\n"}, want: []string{"!4 columns"}},
 		{name: "a long first record", o: null, files: []string{"1," + long + "\n"}, want: []string{"!2 columns"}},
 		{name: "another order", o: csv, files: []string{"id,b,a\n1,2,3\n"}, err: err},
-		{name: "the same order", o: csv, files: []string{"id,a,b\n1,2,3\n"}, want: []string{"!it repeats", "1/2/3"}},
+		{name: "the same order", o: csv, files: []string{"id,a,b\n1,2,3\n"}, want: []string{"!it is", "1/2/3"}},
 		{name: "some", o: null, files: []string{"b,id\n1,2\n"}, err: err},
 
 		{name: "dump, null", o: withFormat(null, FormatDump), files: []string{"1\x01a1\x102\x01a2\x10", "3\x01a3\x01b3\x10"}, want: []string{"1/a1/-", "2/a2/-", "3/a3/b3"}},

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"unicode/utf8"
+
+	"bulkload/pkg/source/dialect"
 )
 
 // Reasons for records that result from concatenated files, or whose ends differ from those of their dialect.
@@ -123,7 +125,7 @@ func (r *Reader) strayReason(start, end int, values []Span) string {
 		return reasonSub
 	case r.strays.cr != "" && bytes.HasSuffix(record, []byte{'\r'}) && !r.escaped(record):
 		return r.strays.cr
-	case values != nil && r.repeatsHeader(values) && r.off+int64(start) == r.file.dataStart && !r.file.isHeaded():
+	case values != nil && r.repeatsHeader(values) && r.off+int64(start) == r.file.dataStart && !r.file.isHeaded() && r.file.facts.Dialect != dialect.Dump:
 		return reasonFirst
 	case values != nil && r.repeatsHeader(values):
 		return reasonHeader
