@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/hadoop/hbaserpc"
 )
 
 // Fields of Master.proto and Procedure.proto of HBase 2, which gohbase lacks: its ListProcedures is HBase 1's, and no later master has it.
@@ -20,6 +23,39 @@ const (
 
 	rolledBack, succeeded = 5, 6 // ProcedureState
 )
+
+// Fields of Admin.proto and HBase.proto, whose messages gohbase lacks or does not expect here.
+const (
+	serverInfo      = 1 // GetServerInfoResponse.server_info
+	infoServer      = 1 // ServerInfo.server_name
+	serverStartCode = 3 // ServerName.start_code
+)
+
+// Answers returns nil if a region server, named as in [Status.Started], answers a call. The master learns that a server is dead when its session at
+// ZooKeeper ends, which takes up to zookeeper.session.timeout (90 s): until then it lists the server as live, and does not recover it. A server that
+// refuses the user answers too.
+func (c *Cluster) Answers(ctx context.Context, server string) error {
+	host, rest, _ := strings.Cut(server, ",")
+	port, started, _ := strings.Cut(rest, ",")
+	l, err := c.rpc.Connect(ctx, net.JoinHostPort(host, port), hbaserpc.AdminService)
+	resp := &emptypb.Empty{}
+	if err == nil {
+		err = l.InvokeWithin(ctx, c.cfg.CallTimeout, "GetServerInfo", raw(nil), resp)
+	}
+	_, login := errors.AsType[*hbaserpc.LoginError](err)
+	switch {
+	case login || Refused(err) && hbaserpc.ReactionTo(err) != hbaserpc.Relocate: // relocate: it starts or stops
+		return nil
+	case err != nil:
+		return fmt.Errorf("region server %s: %w", server, err)
+	}
+	info, _ := bytesField(resp.ProtoReflect().GetUnknown(), serverInfo)
+	name, _ := bytesField(info, infoServer)
+	if code, ok := varintField(name, serverStartCode); !ok || fmt.Sprint(code) != started {
+		return fmt.Errorf("region server %s: another one has its address: it was started at %d", server, code)
+	}
+	return nil
+}
 
 // Recovering reports whether the master is still recovering a dead region server. Until that ends, the master may write the server's WAL entries
 // into the regions' directories. A user without ADMIN sees no procedures of others, and gets false.

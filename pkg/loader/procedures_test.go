@@ -1,10 +1,45 @@
 package loader
 
 import (
+	"errors"
 	"testing"
 
 	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/test/testrpc"
 )
+
+// TestAnswers checks which answers show that a region server is alive, and is the one that was started at a time.
+func TestAnswers(t *testing.T) {
+	info := func(code uint64) []byte {
+		name := frames.AppendNumber(frames.AppendNumber(frames.AppendBytes(nil, 1, []byte("rs")), 2, 16020), serverStartCode, code)
+		return frames.AppendBytes(nil, serverInfo, frames.AppendBytes(nil, infoServer, name))
+	}
+	for name, c := range map[string]struct {
+		answer []byte
+		err    error
+		alive  bool
+	}{
+		"itself":              {answer: info(1700000000000), alive: true},
+		"another since":       {answer: info(1700000000001)},
+		"no name":             {},
+		"denied":              {err: thrown("org.apache.hadoop.hbase.security.AccessDeniedException", "no"), alive: true},
+		"it starts":           {err: thrown("org.apache.hadoop.hbase.ipc.ServerNotRunningYetException", "not yet")},
+		"it stops":            {err: thrown("org.apache.hadoop.hbase.regionserver.RegionServerStoppedException", "bye")},
+		"a broken connection": {err: errors.New("none")},
+	} {
+		cluster := stubCluster(Config{})
+		serveStub(cluster, "rs:16020", func(call *testrpc.Call) error {
+			call.Answer.ProtoReflect().SetUnknown(c.answer)
+			return c.err
+		})
+		if err := cluster.Answers(t.Context(), "rs,16020,1700000000000"); (err == nil) != c.alive {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := cluster.Answers(t.Context(), "elsewhere,16020,1700000000000"); err == nil {
+			t.Errorf("%s: a server that is not there answers", name)
+		}
+	}
+}
 
 // TestParseRecovering checks which procedures of the master are recoveries of region servers that have not ended.
 func TestParseRecovering(t *testing.T) {

@@ -213,8 +213,18 @@ func testRecovering(t *testing.T, cluster *testcluster.Cluster) {
 	for i := range cluster.Ports().RegionServer {
 		servers = append(servers, cluster.Daemon(testcluster.RegionServer.Nth(i+1)))
 	}
+	status, err := b.Status(t.Context())
+	testcheck.Must(t, err)
+	for _, name := range status.Started {
+		testcheck.Must(t, b.Answers(t.Context(), name))
+	}
 	for _, s := range servers {
 		testcheck.Must(t, s.Kill(t.Context()))
+	}
+	for _, name := range status.Started { // the master still lists it
+		if err := b.Answers(t.Context(), name); err == nil {
+			t.Errorf("%s is dead and answers", name)
+		}
 	}
 	testcheck.Eventually(t, time.Minute, "a recovery", recovering(true))
 	for _, s := range servers {

@@ -32,6 +32,7 @@ type restore struct {
 	before *tablesource.Source // the snapshot from before the load
 	quiet  map[string]string   // current attributes, which the table gets back after the restore
 	seen   *snapshot.Snapshot  // the table when the loss was predicted; nil: another process predicted it
+	died   string              // a region server that has died since the undo began
 }
 
 // inPlace reports whether the load's table is restored itself.

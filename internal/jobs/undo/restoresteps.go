@@ -28,7 +28,7 @@ func (r *restore) begin(ctx context.Context) error {
 	if r.inPlace() {
 		begun.Snapshot = tablesource.NewName(r.table, now)
 		var err error
-		if begun.Servers, err = r.servers(ctx); err != nil {
+		if begun.Servers, err = r.witnesses(ctx); err != nil {
 			return err
 		}
 	}
@@ -148,7 +148,7 @@ func (r *restore) afterRefusal(ctx context.Context, cause error) (done bool, err
 // putOnline puts the table into service again.
 func (r *restore) putOnline(ctx context.Context) error {
 	if err := r.awaitRecovery(ctx); err != nil {
-		return err
+		return fmt.Errorf("table %s is restored and not yet in service, which the same command ends: %w", r.table, err)
 	}
 	if err := r.service(ctx, true); err != nil {
 		return fmt.Errorf("table %s is restored and not yet in service, which the same command ends: %w", r.table, err)
@@ -187,11 +187,10 @@ func (r *restore) verifyRestored(ctx context.Context) error {
 			return r.notRestored("%s cells of timestamp %d", setting.Count(left, "row has"), r.stamp)
 		}
 	}
-	died, err := r.deadServer(ctx)
-	if err != nil {
+	if err := r.awaitRecovery(ctx); err != nil {
 		return err
 	}
-	if died != "" && r.result.Verify == "full" { // the new snapshot includes edits that HBase has replayed
+	if r.died != "" && r.result.Verify == "full" { // the new snapshot includes edits that HBase has replayed
 		if err := u.job.DropSnapshots(ctx, u.cluster, checkpoint.PlaceRestored); err != nil {
 			return cluster.Failure(err)
 		}
@@ -206,8 +205,8 @@ func (r *restore) verifyRestored(ctx context.Context) error {
 			return tablesource.FilesFailure(err)
 		}
 		want := u.job.Undo.Restoring.Undo.Restore
-		if newest != want.Before && died != "" {
-			return r.notRestored("want %s, got %s; region server %s died meanwhile: HBase has applied its log, or others have written", want.Before, newest, died)
+		if newest != want.Before && r.died != "" {
+			return r.notRestored("want %s, got %s; region server %s died meanwhile: HBase has applied its log, or others have written", want.Before, newest, r.died)
 		}
 		if newest != want.Before {
 			return r.notRestored("want %s, got %s", want.Before, newest)

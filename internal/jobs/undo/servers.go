@@ -1,12 +1,17 @@
 package undo
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"bulkload/internal/base/retry"
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
 	"bulkload/pkg/loader"
 )
 
@@ -27,45 +32,66 @@ func (r *restore) servers(ctx context.Context) ([]string, error) {
 	return s.Started, cluster.Failure(err)
 }
 
-// deadServer returns a region server that was alive when the undo began and is not alive now; empty: none is known.
-func (r *restore) deadServer(ctx context.Context) (string, error) {
-	was := r.undo.job.Undo.Servers
-	if !r.inPlace() || len(was) == 0 {
-		return "", nil
+// unheard returns the error of a region server that does not answer, nil if all answer.
+func (r *restore) unheard(ctx context.Context, servers []string) error {
+	var calls errgroup.Group
+	calls.SetLimit(32)
+	for _, name := range servers {
+		calls.Go(func() error { return r.undo.cluster.Answers(ctx, name) })
 	}
-	now, err := r.servers(ctx)
-	if err != nil || len(now) == 0 {
-		return "", err
-	}
-	for _, name := range was {
-		if !slices.Contains(now, name) {
-			return name, nil
-		}
-	}
-	return "", nil
+	return calls.Wait()
 }
 
-// awaitRecovery waits until the master has recovered a region server that has died since the undo began. Edits from its log are then replayed when
-// the table is put into service, and verification detects them.
-func (r *restore) awaitRecovery(ctx context.Context) error {
-	died, err := r.deadServer(ctx)
-	if err != nil || died == "" {
-		return err
+// witnesses returns the live region servers. It refuses if one of them does not answer: the master will find out that it is dead, and write its edits,
+// after the restore.
+func (r *restore) witnesses(ctx context.Context) ([]string, error) {
+	servers, err := r.servers(ctx)
+	if err != nil {
+		return nil, err
 	}
-	r.undo.options.Events.Warn("a region server died while the table was out of service: HBase may apply its log to the restored table, which verification of kind full looks for", "server", died)
-	ctx, cancel := context.WithTimeout(ctx, recovery)
+	if err := r.unheard(ctx, servers); err != nil {
+		return nil, fail.With(fail.Load, fmt.Errorf("nothing is changed: %w (the master has not noticed yet: wait until it has recovered the server)", err))
+	}
+	return servers, nil
+}
+
+// awaitRecovery waits until the master has recovered the region servers that have died since the undo began, and keeps the name of one of them in
+// r.died. Edits from its log are replayed when the table is put into service, and verification detects them. A server that does not answer counts as
+// dead: the master may list it as live until its session at ZooKeeper ends.
+func (r *restore) awaitRecovery(ctx context.Context) error {
+	was := r.undo.job.Undo.Servers
+	if !r.inPlace() || len(was) == 0 {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, recovery)
 	defer cancel()
 	pauses := retry.Policy{First: 100 * time.Millisecond, Most: 2 * time.Second}
 	for asked := 1; ; asked++ {
-		under, err := r.undo.cluster.Recovering(ctx)
-		if err != nil && !loader.Refused(err) {
-			return cluster.Failure(err)
+		now, err := r.servers(ctx)
+		if err != nil || len(now) == 0 {
+			return err
 		}
-		if err != nil || !under {
+		dead := slices.DeleteFunc(slices.Clone(was), func(name string) bool { return slices.Contains(now, name) })
+		if len(dead) > 0 && r.died == "" {
+			r.died = dead[0]
+			r.undo.options.Events.Warn("a region server died while the table was out of service: HBase may apply its log to the restored table, which verification of kind full looks for", "server", r.died)
+		}
+		listed := slices.DeleteFunc(slices.Clone(was), func(name string) bool { return slices.Contains(dead, name) })
+		unheard := r.unheard(ctx, listed)
+		if unheard == nil && r.died == "" {
 			return nil
 		}
-		if err := pauses.Sleep(ctx, asked); err != nil {
-			return err
+		if unheard == nil {
+			under, err := r.undo.cluster.Recovering(ctx)
+			if err != nil && !loader.Refused(err) {
+				return cluster.Failure(err)
+			}
+			if err != nil || !under {
+				return nil
+			}
+		}
+		if err := pauses.Sleep(limited, asked); err != nil {
+			return cmp.Or(ctx.Err(), fail.With(fail.Load, fmt.Errorf("the master has not recovered a region server within %s: %w", recovery, cmp.Or(unheard, err))))
 		}
 	}
 }
