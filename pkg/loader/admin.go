@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/base/retry"
 	"bulkload/internal/hadoop/frames"
 	"bulkload/internal/hadoop/hbaserpc"
+	"bulkload/internal/hadoop/registry"
 	"bulkload/pkg/keygen/rowkey"
 )
 
@@ -25,20 +26,20 @@ var ErrTableExists = errors.New("the table exists already")
 // through it can be repeated safely: it has no effects, or carries a nonce, by which the master recognizes a repetition, or does no harm twice
 // (DeleteSnapshot, and MoveRegion, which reopens the region once more).
 func (c *Cluster) master(ctx context.Context, method string, req, resp proto.Message) (err error) {
-	var at places
+	var at registry.Places
 	defer func() {
 		if err != nil && late(ctx) {
-			c.forget(at) // the next caller may find another master
+			c.registry.Forget(at) // the next caller may find another master
 		}
 	}()
 	return c.retry(ctx, method, passing, func(attempt int) (err error) {
 		if attempt > 0 {
-			c.forget(at)
+			c.registry.Forget(at)
 		}
-		if at, err = c.masterServer(ctx); err != nil {
+		if at, err = c.registry.Master(ctx); err != nil {
 			return err
 		}
-		l, err := c.rpc.Connect(ctx, at.master, hbaserpc.MasterService)
+		l, err := c.rpc.Connect(ctx, at.Master, hbaserpc.MasterService)
 		if err != nil {
 			return err
 		}
@@ -279,9 +280,9 @@ func (c *Cluster) Status(ctx context.Context) (Status, error) {
 		return Status{}, fmt.Errorf("cluster status: %w", err)
 	}
 	cs := resp.GetClusterStatus()
-	s := Status{Version: cs.GetHbaseVersion().GetVersion(), Dead: len(cs.GetDeadServers()), Master: address(cs.GetMaster()), StoreFiles: map[string]int{}}
+	s := Status{Version: cs.GetHbaseVersion().GetVersion(), Dead: len(cs.GetDeadServers()), Master: registry.Address(cs.GetMaster()), StoreFiles: map[string]int{}}
 	for _, live := range cs.GetLiveServers() {
-		s.Servers = append(s.Servers, address(live.GetServer()))
+		s.Servers = append(s.Servers, registry.Address(live.GetServer()))
 		s.Started = append(s.Started, fmt.Sprintf("%s,%d,%d", live.GetServer().GetHostName(), live.GetServer().GetPort(), live.GetServer().GetStartCode()))
 		for _, class := range live.GetServerLoad().GetCoprocessors() {
 			s.Coprocessors = append(s.Coprocessors, class.GetName())

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"bulkload/internal/hadoop/hbaserpc"
+	"bulkload/internal/hadoop/registry"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testcluster"
 
@@ -171,7 +172,7 @@ func TestDialFails(t *testing.T) {
 	cfg = b.cfg
 	cfg.Quorum, cfg.LookupTimeout = "127.0.0.1:1", 600e6
 	_, err := Dial(t.Context(), cfg, nil)
-	if e, ok := errors.AsType[*lookupError](err); !ok || e.where != "ZooKeeper 127.0.0.1:1" || !Unavailable(err) {
+	if e, ok := errors.AsType[*registry.LookupError](err); !ok || e.Where != "ZooKeeper 127.0.0.1:1" || !Unavailable(err) {
 		t.Errorf("no ZooKeeper: %v", err)
 	}
 	if _, err := Dial(t.Context(), Config{}, nil); fmt.Sprint(err) != fmt.Sprintf("dial HBase: %v", Config{}.Validate()) {

@@ -11,10 +11,10 @@ import (
 
 	"bulkload/internal/base/retry"
 	"bulkload/internal/hadoop/hbaserpc"
+	"bulkload/internal/hadoop/registry"
 	"bulkload/pkg/setting"
 
 	"github.com/tsuna/gohbase/pb"
-	"golang.org/x/sync/singleflight"
 )
 
 // Cluster is an HBase cluster as one user sees it. It keeps a connection to each server that it has called, and may be used by any number
@@ -24,16 +24,11 @@ type Cluster struct {
 	log *slog.Logger
 	rpc *hbaserpc.Client
 
-	mu       sync.Mutex
-	places   places
-	answered bool               // places were found once
-	found    uint64             // number of lookups that found them
-	warned   map[string]warning // retries that the log has at level warn: by server, or call
+	registry *registry.Registry
+	regions  regionMap
 
-	lookups singleflight.Group // of one key
-	regions regionMap
-
-	registry registryState
+	mu     sync.Mutex
+	warned map[string]warning // retries that the log has at level warn: by server, or call
 }
 
 // Dial checks that the cluster can be found, in ZooKeeper or by its RPC registry, and otherwise calls neither the master nor a region server. It
@@ -47,8 +42,8 @@ func Dial(ctx context.Context, cfg Config, log *slog.Logger) (*Cluster, error) {
 	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	hbaserpc.TakeLog(log)
 	c := newCluster(cfg.withDefaults(), log)
-	log.Debug("finding HBase", "by", c.cfg.where())
-	if _, err := c.metaServer(ctx); err != nil {
+	log.Debug("finding HBase", "by", c.cfg.registry(nil).String())
+	if _, err := c.registry.Meta(ctx); err != nil {
 		c.Close()
 		if len(c.cfg.Registry) > 0 {
 			return nil, fmt.Errorf("dial HBase: %w", err)
@@ -61,6 +56,7 @@ func Dial(ctx context.Context, cfg Config, log *slog.Logger) (*Cluster, error) {
 // newCluster returns a Cluster without connections.
 func newCluster(cfg Config, log *slog.Logger) *Cluster {
 	c := &Cluster{cfg: cfg, log: log, rpc: hbaserpc.NewClient(cfg.rpc()), warned: map[string]warning{}}
+	c.registry = registry.New(c.rpc, cfg.registry(log))
 	c.regions.read, c.regions.enabled = c.Regions, c.inService
 	return c
 }
@@ -68,9 +64,8 @@ func newCluster(cfg Config, log *slog.Logger) *Cluster {
 // ID returns the cluster's UUID (hbase.id in its directory), which also distinguishes it from a cluster that later gets its addresses. It
 // comes from ZooKeeper or the RPC registry, else from the master.
 func (c *Cluster) ID(ctx context.Context) (string, error) {
-	p, err := c.lookup(ctx, func(p places) bool { return p.id != "" || p.meta != "" })
-	if err != nil || p.id != "" {
-		return p.id, err
+	if id, err := c.registry.ID(ctx); err != nil || id != "" {
+		return id, err
 	}
 	var resp pb.GetClusterStatusResponse
 	if err := c.master(ctx, "GetClusterStatus", &pb.GetClusterStatusRequest{}, &resp); err != nil {
@@ -78,7 +73,7 @@ func (c *Cluster) ID(ctx context.Context) (string, error) {
 	}
 	id := resp.GetClusterStatus().GetClusterId().GetClusterId()
 	if id == "" {
-		return "", fmt.Errorf("neither the %s nor the master reports the cluster's id", c.cfg.where())
+		return "", fmt.Errorf("neither the %s nor the master reports the cluster's id", c.cfg.registry(nil).String())
 	}
 	return id, nil
 }

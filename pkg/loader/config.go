@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"path"
 	"strings"
 	"time"
 
 	"bulkload/internal/hadoop/hbaserpc"
+	"bulkload/internal/hadoop/registry"
 	"bulkload/pkg/kerberos"
 )
 
@@ -92,6 +94,11 @@ func (c Config) rpc() hbaserpc.Options {
 	}
 }
 
+// registry returns the settings of the lookups.
+func (c Config) registry(log *slog.Logger) registry.Options {
+	return registry.Options{Quorum: c.Quorum, Root: c.Root, Servers: c.Registry, DialTimeout: c.DialTimeout, Timeout: c.LookupTimeout, Log: log}
+}
+
 // Validate checks the fields without defaults.
 func (c Config) Validate() error {
 	switch {
@@ -102,5 +109,5 @@ func (c Config) Validate() error {
 	case c.Root != "" && !path.IsAbs(c.Root):
 		return errors.New("the HBase znode " + c.Root + " does not begin with a slash")
 	}
-	return checkRegistry(c.Registry)
+	return registry.CheckServers(c.Registry)
 }

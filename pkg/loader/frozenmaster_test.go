@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"bulkload/internal/hadoop/registry"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testrpc"
 )
@@ -34,8 +35,8 @@ func TestFrozenMasterIsLeft(t *testing.T) {
 				}
 				return "new"
 			})
-			c.places = places{meta: "meta:1", master: "old:1"}
 			serveStub(c, "new:1", nothing)
+			c.registry.Know(registry.Places{Meta: "meta:1", Master: "old:1"})
 			for call := 1; call <= tt.calls; call++ {
 				ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
 				_, err := c.Status(ctx)

@@ -385,14 +385,3 @@ func FuzzCell(f *testing.F) {
 		}
 	})
 }
-
-// FuzzZnode checks that no znode causes a panic.
-func FuzzZnode(f *testing.F) {
-	f.Add([]byte("\xff\x00\x00\x00\x01xPBUFrest"))
-	f.Add([]byte("\xff\xff\xff\xff\xffx"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if payload, err := znodePayload("/x", data); err == nil && len(payload) > len(data) {
-			t.Fatal("grown")
-		}
-	})
-}

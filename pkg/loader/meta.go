@@ -16,6 +16,7 @@ import (
 
 	"bulkload/internal/base/retry"
 	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/hadoop/registry"
 )
 
 // metaRegion returns the only region of hbase:meta, on a server.
@@ -26,20 +27,20 @@ func metaRegion(server string) Region {
 // scanMeta scans [start, stop) of hbase:meta. After a failed call it looks up the server again; each row is still passed to fn only once,
 // as in any scan.
 func (c *Cluster) scanMeta(ctx context.Context, start, stop []byte, family string, fn func(Row) error) (err error) {
-	var at places
+	var at registry.Places
 	s := &scan{
 		cluster: c, req: ScanRequest{Families: []string{family}, CacheBlocks: true}.withDefaults(), what: "scan hbase:meta",
 		locate: func(ctx context.Context, _ []byte, again bool) (_ Region, err error) {
 			if again {
-				c.forget(at)
+				c.registry.Forget(at)
 			}
-			at, err = c.metaServer(ctx)
-			return metaRegion(at.meta), err
+			at, err = c.registry.Meta(ctx)
+			return metaRegion(at.Meta), err
 		},
 	}
 	defer func() {
 		if err != nil && !s.answered && late(ctx) {
-			c.forget(at)
+			c.registry.Forget(at)
 		}
 	}()
 	return s.run(ctx, start, stop, fn)

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"bulkload/internal/hadoop/registry"
 	"bulkload/internal/test/testrpc"
 
 	"github.com/tsuna/gohbase/pb"
@@ -126,10 +127,10 @@ func TestFilesThatWereNotSentAreReported(t *testing.T) {
 		l, groups, events := sendingLoad(t, testrpc.Frozen, onServers("rs:1", "rs:2"))
 		defer l.cluster.Close()
 		ctx, cancel := context.WithCancelCause(t.Context())
-		dialBy(l.cluster, func(context.Context, string, string) (net.Conn, error) {
+		l.cluster.cfg.Dialer = func(context.Context, string, string) (net.Conn, error) {
 			cancel(stop)
 			return nil, stop
-		})
+		}
 		err := l.rounds(ctx, groups)
 		checkNotSent(t, err, stop, events(), 2)
 	})
@@ -207,8 +208,9 @@ func TestCuttingIsNoLackOfProgress(t *testing.T) {
 		l, groups, events := sendingLoad(t, throwing(func(*pb.BulkLoadHFileRequest) string { return <-answers }), metaRegions(t, testTable, "rs:1"))
 		defer l.cluster.Close()
 		m := &stubMeta{regions: metaRegions(t, testTable, "rs:1", "rs:1")} // the region was split meanwhile
-		l.req.Table, l.cluster.places = testTable, places{meta: "meta:1"}
+		l.req.Table = testTable
 		serveStub(l.cluster, "meta:1", m.answer)
+		l.cluster.registry.Know(registry.Places{Meta: "meta:1"})
 		l.req.Rewriter = slowCutter{fsys: l.req.FS.(*memFS), each: 40 * time.Minute}
 		groups[0].files[0].Last = []byte("x")
 		err := l.rounds(t.Context(), groups)

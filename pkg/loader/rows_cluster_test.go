@@ -121,11 +121,11 @@ func (b *bench) putMeta(t testing.TB, table TableName, r Region, end []byte) {
 		Offline: proto.Bool(false), Split: proto.Bool(false), ReplicaId: proto.Int32(0)})
 	testcheck.Must(t, err)
 	ctx := context.WithoutCancel(t.Context())
-	at, err := b.metaServer(ctx)
+	at, err := b.registry.Meta(ctx)
 	testcheck.Must(t, err)
-	l, err := b.rpc.Connect(ctx, at.meta, hbaserpc.ClientService)
+	l, err := b.rpc.Connect(ctx, at.Meta, hbaserpc.ClientService)
 	testcheck.Must(t, err)
-	req := &pb.MutateRequest{Region: metaRegion(at.meta).specifier(), Mutation: &pb.MutationProto{
+	req := &pb.MutateRequest{Region: metaRegion(at.Meta).specifier(), Mutation: &pb.MutationProto{
 		Row: r.Name, MutateType: pb.MutationProto_PUT.Enum(), Durability: pb.MutationProto_USE_DEFAULT.Enum(),
 		ColumnValue: []*pb.MutationProto_ColumnValue{{Family: []byte("info"), QualifierValue: []*pb.MutationProto_ColumnValue_QualifierValue{
 			{Qualifier: []byte("regioninfo"), Value: append([]byte("PBUF"), info...)}}}},

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"bulkload/internal/hadoop/hbaserpc"
+	"bulkload/internal/hadoop/registry"
 )
 
 // RemoteError is an exception of a region server or of the master: its Java class, the first line of its message with texts about rows removed, and
@@ -28,11 +29,13 @@ func repeatable(err error) bool { return unserved(err) || hbaserpc.Repeatable(er
 func passing(err error) bool { return unserved(err) || hbaserpc.Passing(err) }
 
 // unserved reports whether no server had what was to be called. Usually one takes it over.
-func unserved(err error) bool { return errors.Is(err, errNotAssigned) || errors.Is(err, errNoMaster) }
+func unserved(err error) bool {
+	return errors.Is(err, errNotAssigned) || errors.Is(err, registry.ErrNoMaster)
+}
 
 // Unavailable reports whether an error says that the cluster is unreachable or not in service, as during a restart: the same call may
 // succeed later, without any repair by its caller.
 func Unavailable(err error) bool {
-	_, ok := errors.AsType[*lookupError](err)
+	_, ok := errors.AsType[*registry.LookupError](err)
 	return ok || repeatable(err) || hbaserpc.Threw(err, "SafeModeException") // of HDFS, below HBase
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/hadoop/registry"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testcluster"
 )
@@ -30,9 +31,9 @@ func daemonOf(t *testing.T, cluster *testcluster.Cluster, r Region) *testcluster
 // beside moves a table's one region to the server without hbase:meta, and gives the region.
 func beside(t *testing.T, b *bench, table TableName) Region {
 	t.Helper()
-	at, err := b.metaServer(t.Context())
+	at, err := b.registry.Meta(t.Context())
 	testcheck.Must(t, err)
-	meta := at.meta
+	meta := at.Meta
 	regions, err := b.Regions(t.Context(), table)
 	testcheck.Must(t, err)
 	if regions[0].Server == meta {
@@ -243,9 +244,9 @@ func testNoMaster(t *testing.T, cluster *testcluster.Cluster) {
 	master := cluster.Daemon(testcluster.Master)
 	testcheck.Must(t, master.Kill(t.Context()))
 	testcheck.Eventually(t, time.Minute, "a cluster without a master", func() (bool, any) {
-		b.forget(b.places)
-		_, err := b.masterServer(t.Context())
-		return errors.Is(err, errNoMaster), err
+		at, err := b.registry.Master(t.Context())
+		b.registry.Forget(at)
+		return errors.Is(err, registry.ErrNoMaster), err
 	})
 	done := make(chan error, 1)
 	go func() { done <- second(b.Describe(t.Context(), table)) }()

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"bulkload/internal/hadoop/registry"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testrpc"
 
@@ -83,8 +84,8 @@ func metaLoad(t *testing.T, m *stubMeta) *load {
 	t.Helper()
 	c := stubCluster(Config{})
 	t.Cleanup(func() { c.Close() })
-	c.places = places{meta: "meta:1"}
 	serveStub(c, "meta:1", m.answer)
+	c.registry.Know(registry.Places{Meta: "meta:1"})
 	l := settlingLoad(t, c, &memFS{})
 	l.req.Table = testTable
 	return l
@@ -166,13 +167,13 @@ func TestLookupsAreShared(t *testing.T) {
 			lookups++
 			return "master"
 		})
-		c.places = places{meta: "old:1", master: "old:1"}
 		gone := func(*testrpc.Call) error {
 			return thrown("org.apache.hadoop.hbase.regionserver.RegionServerStoppedException", "x")
 		}
 		serveStub(c, "old:1", gone)
 		m := &stubMeta{regions: metaRegions(t, testTable, "a:1")}
 		serveStub(c, "meta:1", m.answer)
+		c.registry.Know(registry.Places{Meta: "old:1", Master: "old:1"})
 		var calls sync.WaitGroup
 		for i := range 64 {
 			calls.Go(func() {
@@ -187,13 +188,15 @@ func TestLookupsAreShared(t *testing.T) {
 			t.Errorf("%d lookups, want 1", lookups)
 		}
 		// A caller whose time ends does not end the lookup for the others.
-		c.forget(c.places)
+		found, err := c.registry.Meta(t.Context())
+		testcheck.Must(t, err)
+		c.registry.Forget(found)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := c.metaServer(ended); err != nil && !errors.Is(err, context.Canceled) {
+		if _, err := c.registry.Meta(ended); err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		_, err := c.metaServer(t.Context())
+		_, err = c.registry.Meta(t.Context())
 		testcheck.Must(t, err)
 	})
 }

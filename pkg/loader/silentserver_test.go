@@ -11,6 +11,7 @@ import (
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/proto"
 
+	"bulkload/internal/hadoop/registry"
 	"bulkload/internal/test/testrpc"
 )
 
@@ -140,10 +141,10 @@ func TestGoneMetaServerIsLeft(t *testing.T) {
 		c := stubCluster(Config{})
 		defer c.Close()
 		stubRegistry(c, func() string { return "master" })
-		c.places = places{meta: "old:1"}
 		serveStub(c, "old:1", func(*testrpc.Call) error { return testrpc.ErrSilent })
 		m := &stubMeta{regions: metaRegions(t, testTable, "a:1")}
 		serveStub(c, "meta:1", m.answer)
+		c.registry.Know(registry.Places{Meta: "old:1"})
 		for call := 1; call <= 2; call++ {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()

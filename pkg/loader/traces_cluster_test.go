@@ -1,7 +1,8 @@
 package loader
 
 import (
-	"log/slog"
+	"io"
+	"log"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func TestClusterID(t *testing.T) {
 // copyZnodes creates a second root of the same cluster, with another id if it is not empty.
 func copyZnodes(t testing.TB, quorum, root string, names []string, id string) string {
 	t.Helper()
-	conn, _, err := zk.Connect(strings.Split(quorum, ","), 10*time.Second, zk.WithLogger(zkLogger{slog.New(slog.DiscardHandler)}))
+	conn, _, err := zk.Connect(strings.Split(quorum, ","), 10*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
 	testcheck.Must(t, err)
 	defer conn.Close()
 	to := "/bulkload-test-" + testcheck.Name(t)
@@ -54,7 +55,7 @@ func copyZnodes(t testing.TB, quorum, root string, names []string, id string) st
 		_, err := conn.Create(name, data, 0, zk.WorldACL(zk.PermAll))
 		testcheck.Must(t, err)
 		t.Cleanup(func() {
-			conn, _, err := zk.Connect(strings.Split(quorum, ","), 10*time.Second, zk.WithLogger(zkLogger{slog.New(slog.DiscardHandler)}))
+			conn, _, err := zk.Connect(strings.Split(quorum, ","), 10*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
 			testcheck.Must(t, err)
 			defer conn.Close()
 			testcheck.Must(t, conn.Delete(name, -1))

@@ -1,4 +1,4 @@
-package loader
+package registry
 
 import (
 	"context"
@@ -16,106 +16,12 @@ import (
 
 	"bulkload/internal/base/retry"
 	"bulkload/internal/hadoop/frames"
-	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/pkg/setting"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/proto"
 )
-
-// places holds the addresses from ZooKeeper or the RPC registry. An empty address has to be looked up.
-type places struct {
-	meta, master string // host:port
-	id           string // of the cluster; empty: not reported
-	lookup       uint64 // number of the lookup that found them
-}
-
-// metaServer returns the places with the server that holds hbase:meta.
-func (c *Cluster) metaServer(ctx context.Context) (places, error) {
-	return c.lookup(ctx, func(p places) bool { return p.meta != "" })
-}
-
-// masterServer returns the places with the active master.
-func (c *Cluster) masterServer(ctx context.Context) (places, error) {
-	p, err := c.lookup(ctx, func(p places) bool { return p.master != "" })
-	if err == nil && p.master == "" {
-		if len(c.cfg.Registry) > 0 {
-			return p, fmt.Errorf("the RPC registry names none: %w", errNoMaster)
-		}
-		err = fmt.Errorf("%s/master does not exist: %w", c.cfg.Root, errNoMaster)
-	}
-	return p, err
-}
-
-// errNoMaster is the error of a cluster whose master has died or is starting. Usually another master takes over.
-var errNoMaster = errors.New("no HMaster is active")
-
-// lookupError says that ZooKeeper, or the RPC registry, did not return HBase's location.
-type lookupError struct {
-	where string // what was asked, and at which addresses
-	err   error
-}
-
-func (e *lookupError) Error() string { return "ask " + e.where + ": " + e.err.Error() }
-func (e *lookupError) Unwrap() error { return e.err }
-
-// forget drops the cached addresses, so that the next lookup asks again, unless they were looked up again since the given ones.
-func (c *Cluster) forget(old places) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.places.lookup == old.lookup {
-		c.places = places{}
-	}
-}
-
-// lookup returns the cached addresses if they suffice, else asks. One session reads both, as a session costs more than a read. Concurrent
-// callers share it, and it does not end with the context of one of them.
-func (c *Cluster) lookup(ctx context.Context, enough func(places) bool) (places, error) {
-	c.mu.Lock()
-	p := c.places
-	c.mu.Unlock()
-	if c.rpc.Closed() {
-		return p, ErrClosed
-	}
-	if enough(p) {
-		return p, nil
-	}
-	asked := c.lookups.DoChan("", func() (any, error) { return c.findPlaces(context.WithoutCancel(ctx)) })
-	select {
-	case r := <-asked:
-		p, _ := r.Val.(places)
-		return p, r.Err
-	case <-ctx.Done():
-		return p, &lookupError{c.cfg.where(), context.Cause(ctx)}
-	}
-}
-
-// findPlaces asks ZooKeeper or the RPC registry.
-func (c *Cluster) findPlaces(ctx context.Context) (p places, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.LookupTimeout, errors.New("no answer within "+c.cfg.LookupTimeout.String()))
-	defer cancel()
-	if len(c.cfg.Registry) > 0 {
-		p, err = c.askRegistry(ctx)
-	} else {
-		c.mu.Lock()
-		known := c.answered
-		c.mu.Unlock()
-		p, err = readPlaces(ctx, c.cfg, known, c.log)
-	}
-	if _, refused := errors.AsType[*hbaserpc.LoginError](err); refused || errors.Is(err, ErrSecured) || errors.Is(err, ErrClosed) {
-		return p, fmt.Errorf("ask %s: %w", c.cfg.where(), err) // asking again would not help
-	}
-	if err != nil {
-		return p, &lookupError{c.cfg.where(), err}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.found++
-	p.lookup = c.found
-	c.places, c.answered = p, true
-	return p, nil
-}
 
 // refusals counts the refused dials to a quorum: a server that refused is dialed again only if another may answer.
 type refusals struct {
@@ -139,8 +45,8 @@ func (r *refusals) all() bool {
 }
 
 // readPlaces asks ZooKeeper. known says that it has answered before: then servers that refuse are being restarted, and are waited for.
-func readPlaces(ctx context.Context, cfg Config, known bool, log *slog.Logger) (places, error) {
-	servers := setting.List(cfg.Quorum)
+func readPlaces(ctx context.Context, o Options, known bool) (Places, error) {
+	servers := setting.List(o.Quorum)
 	var dials refusals
 	refused := func() error {
 		if known || !dials.all() {
@@ -149,7 +55,7 @@ func readPlaces(ctx context.Context, cfg Config, known bool, log *slog.Logger) (
 		return errors.New("connection refused by " + strings.Join(servers, ", "))
 	}
 	dialer := func(network, addr string, timeout time.Duration) (net.Conn, error) {
-		d := net.Dialer{Timeout: min(timeout, cfg.DialTimeout)}
+		d := net.Dialer{Timeout: min(timeout, o.DialTimeout)}
 		nc, err := d.DialContext(ctx, network, addr)
 		dials.note(err)
 		if err != nil {
@@ -157,9 +63,9 @@ func readPlaces(ctx context.Context, cfg Config, known bool, log *slog.Logger) (
 		}
 		return newZKConn(nc), nil
 	}
-	conn, _, err := zk.Connect(servers, cfg.LookupTimeout, zk.WithLogger(zkLogger{log}), zk.WithDialer(dialer))
+	conn, _, err := zk.Connect(servers, o.Timeout, zk.WithLogger(zkLogger{o.Log}), zk.WithDialer(dialer))
 	if err != nil {
-		return places{}, err
+		return Places{}, err
 	}
 	defer conn.Close()
 	// In parallel: ZooKeeper answers one session's reads in their order, and sequential reads would each wait.
@@ -168,23 +74,23 @@ func readPlaces(ctx context.Context, cfg Config, known bool, log *slog.Logger) (
 		err  error
 	}
 	var reads sync.WaitGroup
-	reads.Go(func() { meta.data, meta.err = readZnode(ctx, conn, path.Join(cfg.Root, "meta-region-server"), refused) })
-	reads.Go(func() { id.data, id.err = readZnode(ctx, conn, path.Join(cfg.Root, "hbaseid"), refused) })
-	reads.Go(func() { master.data, master.err = readZnode(ctx, conn, path.Join(cfg.Root, "master"), refused) })
+	reads.Go(func() { meta.data, meta.err = readZnode(ctx, conn, path.Join(o.Root, "meta-region-server"), refused) })
+	reads.Go(func() { id.data, id.err = readZnode(ctx, conn, path.Join(o.Root, "hbaseid"), refused) })
+	reads.Go(func() { master.data, master.err = readZnode(ctx, conn, path.Join(o.Root, "master"), refused) })
 	reads.Wait()
-	var p places
+	var p Places
 	if errors.Is(meta.err, zk.ErrNoNode) {
-		return p, fmt.Errorf("%s/meta-region-server does not exist: HBase is not running, or zookeeper.znode.parent is not %s", cfg.Root, cfg.Root)
+		return p, fmt.Errorf("%s/meta-region-server does not exist: HBase is not running, or zookeeper.znode.parent is not %s", o.Root, o.Root)
 	}
 	if meta.err != nil {
 		return p, meta.err
 	}
 	var server pb.MetaRegionServer
 	if err := proto.Unmarshal(meta.data, &server); err != nil {
-		return p, fmt.Errorf("%s/meta-region-server: %w", cfg.Root, err)
+		return p, fmt.Errorf("%s/meta-region-server: %w", o.Root, err)
 	}
-	p.meta = address(server.GetServer())
-	if p.id, err = clusterID(cfg.Root, id.data, id.err); err != nil {
+	p.Meta = Address(server.GetServer())
+	if p.ID, err = clusterID(o.Root, id.data, id.err); err != nil {
 		return p, err
 	}
 	if errors.Is(master.err, zk.ErrNoNode) {
@@ -195,9 +101,9 @@ func readPlaces(ctx context.Context, cfg Config, known bool, log *slog.Logger) (
 	}
 	var active pb.Master
 	if err := proto.Unmarshal(master.data, &active); err != nil {
-		return p, fmt.Errorf("%s/master: %w", cfg.Root, err)
+		return p, fmt.Errorf("%s/master: %w", o.Root, err)
 	}
-	p.master = address(active.GetMaster())
+	p.Master = Address(active.GetMaster())
 	return p, nil
 }
 
@@ -216,7 +122,8 @@ func clusterID(root string, data []byte, err error) (string, error) {
 	return id.GetClusterId(), nil
 }
 
-func address(s *pb.ServerName) string {
+// Address returns host:port of a server.
+func Address(s *pb.ServerName) string {
 	return net.JoinHostPort(s.GetHostName(), strconv.Itoa(int(s.GetPort())))
 }
 

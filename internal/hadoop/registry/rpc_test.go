@@ -1,4 +1,4 @@
-package loader
+package registry
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testrpc"
 )
@@ -25,7 +26,7 @@ func metaAt(replica uint64, server []byte) []byte {
 	if server != nil {
 		location = frames.AppendBytes(location, locationServer, server)
 	}
-	return frames.AppendBytes(nil, registryMeta, frames.AppendNumber(location, 3, 7))
+	return frames.AppendBytes(nil, answerMeta, frames.AppendNumber(location, 3, 7))
 }
 
 func TestRegistryAnswers(t *testing.T) {
@@ -37,37 +38,37 @@ func TestRegistryAnswers(t *testing.T) {
 	}{
 		"one":             {answer: first, want: "meta.example:16020"},
 		"replica first":   {answer: append(second, first...), want: "meta.example:16020"},
-		"no default":      {answer: frames.AppendBytes(nil, registryMeta, frames.AppendBytes(nil, locationServer, serverName("v6::1", 1))), want: "[v6::1]:1"},
-		"nothing":         {err: errRegistryEmpty},
-		"replicas only":   {answer: second, err: errRegistryEmpty},
-		"on no server":    {answer: metaAt(0, nil), err: errRegistryEmpty},
+		"no default":      {answer: frames.AppendBytes(nil, answerMeta, frames.AppendBytes(nil, locationServer, serverName("v6::1", 1))), want: "[v6::1]:1"},
+		"nothing":         {err: errEmpty},
+		"replicas only":   {answer: second, err: errEmpty},
+		"on no server":    {answer: metaAt(0, nil), err: errEmpty},
 		"port 0":          {answer: metaAt(0, serverName("h", 0))},
 		"port too large":  {answer: metaAt(0, serverName("h", 1<<16))},
 		"no host":         {answer: metaAt(0, serverName("", 1))},
 		"host too long":   {answer: metaAt(0, serverName(strings.Repeat("h", 256), 1))},
 		"cut short":       {answer: first[:len(first)-1]},
-		"a lying length":  {answer: []byte{registryMeta<<3 | 2, 0xff, 0xff, 0xff, 0xff, 0x0f}},
-		"numbers instead": {answer: frames.AppendNumber(nil, registryMeta, 5), err: errRegistryEmpty},
+		"a lying length":  {answer: []byte{answerMeta<<3 | 2, 0xff, 0xff, 0xff, 0xff, 0x0f}},
+		"numbers instead": {answer: frames.AppendNumber(nil, answerMeta, 5), err: errEmpty},
 	} {
 		got, err := metaLocation(c.answer)
 		if got != c.want || (err == nil) != (c.want != "") || c.err != nil && !errors.Is(err, c.err) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	if got, err := activeMaster(frames.AppendBytes(nil, registryMaster, serverName("m", 16000))); got != "m:16000" || err != nil {
+	if got, err := activeMaster(frames.AppendBytes(nil, answerMaster, serverName("m", 16000))); got != "m:16000" || err != nil {
 		t.Error(got, err)
 	}
 	if got, err := activeMaster(nil); got != "" || err != nil {
 		t.Error("no master:", got, err)
 	}
-	if got, err := activeMaster(frames.AppendBytes(nil, registryMaster, serverName("m", 0))); err == nil {
+	if got, err := activeMaster(frames.AppendBytes(nil, answerMaster, serverName("m", 0))); err == nil {
 		t.Error("a master without a port:", got)
 	}
 	var many []byte
 	for i := range uint64(500) {
-		many = frames.AppendBytes(many, registryNode, serverName("n", i%100)) // port 0 is none, each is there five times
+		many = frames.AppendBytes(many, answerNode, serverName("n", i%100)) // port 0 is none, each is there five times
 	}
-	if got := bootstrapNodes(many); len(got) != maxRegistryServers || got[0] != "n:1" {
+	if got := bootstrapNodes(many); len(got) != maxServers || got[0] != "n:1" {
 		t.Errorf("%d nodes: %v", len(got), got)
 	}
 }
@@ -75,7 +76,7 @@ func TestRegistryAnswers(t *testing.T) {
 func FuzzRegistry(f *testing.F) {
 	f.Add(metaAt(0, serverName("meta", 16020)))
 	f.Add(append(metaAt(1, serverName("replica", 16020)), metaAt(0, nil)...))
-	f.Add(frames.AppendBytes(nil, registryNode, serverName("n", 1)))
+	f.Add(frames.AppendBytes(nil, answerNode, serverName("n", 1)))
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		addrs := bootstrapNodes(answer)
 		if meta, err := metaLocation(answer); err == nil {
@@ -84,12 +85,12 @@ func FuzzRegistry(f *testing.F) {
 		if master, err := activeMaster(answer); err == nil && master != "" {
 			addrs = append(addrs, master)
 		}
-		if len(addrs) > maxRegistryServers+2 {
+		if len(addrs) > maxServers+2 {
 			t.Fatalf("%d addresses", len(addrs))
 		}
 		// An address from an answer must be as valid as one from a configuration.
 		for _, addr := range addrs {
-			if err := checkRegistry([]string{addr}); err != nil {
+			if err := CheckServers([]string{addr}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -104,12 +105,20 @@ func registryServer(t *testing.T, answers map[string][]byte) string {
 		testrpc.Serve(nc, func(c *testrpc.Call) error {
 			answer, ok := answers[c.Method]
 			if !ok {
-				return thrown("org.apache.hadoop.hbase.DoNotRetryIOException", "no such method")
+				return &testrpc.Exception{Class: "org.apache.hadoop.hbase.DoNotRetryIOException", Message: "no such method"}
 			}
 			c.Answer.ProtoReflect().SetUnknown(answer)
 			return nil
 		})
 	}).Addr().String()
+}
+
+// registryOf returns a Registry that asks servers.
+func registryOf(t *testing.T, timeout time.Duration, servers ...string) *Registry {
+	t.Helper()
+	client := hbaserpc.NewClient(hbaserpc.Options{User: "x", Dialer: (&net.Dialer{}).DialContext, DialTimeout: time.Minute, CallTimeout: time.Minute})
+	t.Cleanup(client.Close)
+	return New(client, Options{Servers: servers, Timeout: timeout, Log: slog.New(slog.DiscardHandler)})
 }
 
 // TestRegistryServers checks that the cluster is found through one server that answers, and that further servers are
@@ -118,19 +127,17 @@ func TestRegistryServers(t *testing.T) {
 	closed := testcheck.ClosedAddress(t)
 	answers := map[string][]byte{
 		"GetMetaRegionLocations": metaAt(0, serverName("meta", 16020)),
-		"GetClusterId":           frames.AppendBytes(nil, registryID, []byte("some-id")),
-		"GetActiveMaster":        frames.AppendBytes(nil, registryMaster, serverName("master", 16000)),
+		"GetClusterId":           frames.AppendBytes(nil, answerID, []byte("some-id")),
+		"GetActiveMaster":        frames.AppendBytes(nil, answerMaster, serverName("master", 16000)),
 	}
 	starting := registryServer(t, map[string][]byte{"GetActiveMaster": nil, "GetMetaRegionLocations": nil})
 	old := registryServer(t, answers) // without GetBootstrapNodes, like HBase 2.4
-	c, err := Dial(t.Context(), Config{Registry: []string{closed, starting, old}, EffectiveUser: "x", LookupTimeout: time.Minute}, slog.New(slog.DiscardHandler))
-	testcheck.Must(t, err)
-	defer c.Close()
+	c := registryOf(t, time.Minute, closed, starting, old)
 	for range 4 { // any of the servers may be asked first
-		c.forget(c.places)
-		p, err := c.lookup(t.Context(), func(p places) bool { return p.master != "" })
+		p, err := c.Master(t.Context())
+		c.Forget(p)
 		p.lookup = 0
-		if want := (places{meta: "meta:16020", master: "master:16000", id: "some-id"}); err != nil || p != want {
+		if want := (Places{Meta: "meta:16020", Master: "master:16000", ID: "some-id"}); err != nil || p != want {
 			t.Errorf("%+v, %v", p, err)
 		}
 	}
@@ -142,25 +149,20 @@ func TestRegistryServers(t *testing.T) {
 	host, port, _ := net.SplitHostPort(old)
 	n, err := net.LookupPort("tcp", port)
 	testcheck.Must(t, err)
-	unaware := registryServer(t, map[string][]byte{"GetActiveMaster": frames.AppendBytes(nil, registryMaster, serverName(host, uint64(n))), "GetMetaRegionLocations": nil})
-	u, err := Dial(t.Context(), Config{Registry: []string{unaware}, EffectiveUser: "x", LookupTimeout: time.Minute}, nil)
-	testcheck.Must(t, err)
-	defer u.Close()
-	if p, err := u.metaServer(t.Context()); p.meta != "meta:16020" || err != nil {
+	unaware := registryServer(t, map[string][]byte{"GetActiveMaster": frames.AppendBytes(nil, answerMaster, serverName(host, uint64(n))), "GetMetaRegionLocations": nil})
+	if p, err := registryOf(t, time.Minute, unaware).Meta(t.Context()); p.Meta != "meta:16020" || err != nil {
 		t.Error(p, err)
 	}
 
 	// A server names others, and then stops.
-	answers["GetBootstrapNodes"] = frames.AppendBytes(nil, registryNode, serverName(host, uint64(n)))
+	answers["GetBootstrapNodes"] = frames.AppendBytes(nil, answerNode, serverName(host, uint64(n)))
 	first := registryServer(t, answers)
-	d, err := Dial(t.Context(), Config{Registry: []string{first}, EffectiveUser: "x", LookupTimeout: time.Minute}, nil)
+	d := registryOf(t, time.Minute, first)
+	p, err := d.Meta(t.Context())
 	testcheck.Must(t, err)
-	defer d.Close()
-	d.mu.Lock()
-	d.cfg.Registry = []string{closed} // as if it had died
-	d.mu.Unlock()
-	d.forget(d.places)
-	if p, err := d.metaServer(t.Context()); p.meta != "meta:16020" || err != nil {
+	d.options.Servers = []string{closed} // as if it had died
+	d.Forget(p)
+	if p, err := d.Meta(t.Context()); p.Meta != "meta:16020" || err != nil {
 		t.Error(p, err)
 	}
 }
@@ -175,11 +177,11 @@ func TestRegistryErrors(t *testing.T) {
 	defer cancel()
 	// On a machine that is busy for half a second the starting server does not answer either.
 	testcheck.Eventually(t, time.Minute, "an error that names both", func() (bool, any) {
-		_, err := Dial(ctx, Config{Registry: []string{starting, silent.Addr().String()}, EffectiveUser: "x", LookupTimeout: 1500 * time.Millisecond}, nil)
-		if err == nil || !Unavailable(err) || !strings.Contains(err.Error(), "ask RPC registry "+starting) || !strings.Contains(err.Error(), "no answer within 500ms") {
+		_, err := registryOf(t, 1500*time.Millisecond, starting, silent.Addr().String()).Meta(ctx)
+		if _, ok := errors.AsType[*LookupError](err); !ok || !strings.Contains(err.Error(), "ask RPC registry "+starting) || !strings.Contains(err.Error(), "no answer within 500ms") {
 			t.Fatalf("error %v", err)
 		}
-		return errors.Is(err, errRegistryEmpty), err
+		return errors.Is(err, errEmpty), err
 	})
 	lying := testcheck.Serve(t, func(nc net.Conn) {
 		testrpc.Serve(nc, func(c *testrpc.Call) error {
@@ -187,18 +189,18 @@ func TestRegistryErrors(t *testing.T) {
 			return nil
 		})
 	})
-	_, err = Dial(ctx, Config{Registry: []string{lying.Addr().String()}, EffectiveUser: "x"}, nil)
+	_, err = registryOf(t, time.Minute, lying.Addr().String()).Meta(ctx)
 	if _, ok := errors.AsType[*frames.Error](err); !ok {
 		t.Errorf("a lying length: %v", err)
 	}
 	for name, servers := range map[string][]string{
 		"no port": {"h"}, "no host": {":1"}, "port 0": {"h:0"}, "port name": {"h:http"}, "port too large": {"h:65536"}, "too many": make([]string, 65),
 	} {
-		if err := (Config{Registry: servers, EffectiveUser: "x"}).Validate(); err == nil {
+		if err := CheckServers(servers); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	if err := (Config{Registry: []string{"h:1", "[::1]:2"}, EffectiveUser: "x"}).Validate(); err != nil {
+	if err := CheckServers([]string{"h:1", "[::1]:2"}); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-package loader
+package registry
 
 import (
 	"encoding/binary"
@@ -40,4 +40,15 @@ func TestHostileZooKeeperIsRefused(t *testing.T) {
 			t.Errorf("%x: %v, want %q", c.answers, err, c.why)
 		}
 	}
+}
+
+// FuzzZnode checks that no znode causes a panic.
+func FuzzZnode(f *testing.F) {
+	f.Add([]byte("\xff\x00\x00\x00\x01xPBUFrest"))
+	f.Add([]byte("\xff\xff\xff\xff\xffx"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if payload, err := znodePayload("/x", data); err == nil && len(payload) > len(data) {
+			t.Fatal("grown")
+		}
+	})
 }
