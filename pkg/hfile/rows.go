@@ -1,6 +1,10 @@
 package hfile
 
-import "bytes"
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+)
 
 // Rows holds rows to be added to a file: in rising order, with the schema of the [RowWriter] that created it. One goroutine at a
 // time may add rows. [RowWriter.AppendRows] takes ownership.
@@ -11,7 +15,7 @@ type Rows struct {
 	lens     []int32 // for each row the length of each column's value, -1 where it has no cell
 	own      []byte  // memory of copied rows
 	data     int     // bytes of keys and values
-	err      error   // rows out of order
+	err      error   // of the first row that cannot be added
 	unshared bool    // whether a row exceeds the limits for helpers
 
 	uses int    // number of batches with these rows, plus one while the writer cuts them; at 0 they are reused
@@ -44,8 +48,12 @@ func (b *Rows) Len() int { return len(b.rows) }
 
 // Add adds a row with at least one cell: for each of the schema's qualifiers the length of the value, -1 for a column without a cell, and the
 // concatenated values. Key and data are kept until the file is finished or the function of [Rows.WhenDone] is called. Bytes after data, up to
-// its capacity, may be read but do not matter.
+// its capacity, may be read but do not matter. A row that does not fit the schema or has no cell is an error of AppendRows.
 func (b *Rows) Add(key []byte, lens []int32, data []byte) {
+	if len(lens) != len(b.form.quals) {
+		b.err = cmp.Or(b.err, fmt.Errorf("row of %d bytes has %d lengths for %d qualifiers", len(key), len(lens), len(b.form.quals)))
+		return
+	}
 	b.lens = append(b.lens, lens...)
 	b.view(key, data, lens)
 }
@@ -94,14 +102,18 @@ func (b *Rows) view(key, data []byte, lens []int32) {
 	if len(key) > MaxRowLen && b.err == nil {
 		b.err = rowTooLong(key)
 	}
-	size, longest := 0, int32(0)
+	size, values, longest := 0, 0, int32(0)
 	fixed := b.form.fixed + len(key)
 	quals := b.form.quals[:len(lens)]
 	for i, l := range lens {
 		if l >= 0 {
 			size += fixed + quals[i] + int(l)
+			values += int(l)
 			longest = max(longest, l)
 		}
+	}
+	if (size == 0 || values != len(data)) && b.err == nil {
+		b.err = fmt.Errorf("row of %d bytes has %d bytes of values, its lengths say %d, and at least one cell is needed", len(key), len(data), values)
 	}
 	if longest >= maxSharedValue || len(key) >= b.form.row {
 		b.unshared = true

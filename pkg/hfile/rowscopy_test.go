@@ -51,3 +51,26 @@ func TestRowsCopyValues(t *testing.T) {
 		}
 	}
 }
+
+// TestRowsThatDoNotFit checks that a row whose lengths are not those of the schema's columns, or not those of its values, is an error of AppendRows.
+func TestRowsThatDoNotFit(t *testing.T) {
+	for name, c := range map[string]struct {
+		lens []int32
+		data string
+		fits bool
+	}{
+		"right": {[]int32{1, -1, 2}, "abc", true}, "few lengths": {[]int32{1, 2}, "abc", false}, "many lengths": {[]int32{1, 1, 1, 0}, "abc", false},
+		"short data": {[]int32{1, -1, 5}, "abc", false}, "long data": {[]int32{1, -1, 1}, "abc", false}, "below -1": {[]int32{1, -5, 2}, "abc", true},
+		"no cell": {[]int32{-1, -1, -1}, "", false},
+	} {
+		w, err := NewRowWriter(new(bytes.Buffer), Options{Family: []byte("f")}, Schema{Qualifiers: [][]byte{[]byte("a"), []byte("b"), []byte("c")}, Timestamp: 1})
+		testcheck.Must(t, err)
+		b := w.NewRows()
+		b.Add([]byte("k1"), []int32{1, 1, 1}, []byte("xyz"))
+		b.Add([]byte("k2"), c.lens, []byte(c.data))
+		b.Add([]byte("k3"), []int32{1, 1, 1}, []byte("xyz"))
+		if err := w.AppendRows(b); (err == nil) != c.fits {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

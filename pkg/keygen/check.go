@@ -55,7 +55,11 @@ const (
 )
 
 func (u Uniqueness) String() string {
-	return [...]string{"not asked", "unique", "unique but for collisions of a digest", "may collide"}[u]
+	names := [...]string{"not asked", "unique", "unique but for collisions of a digest", "may collide"}
+	if int(u) >= len(names) {
+		return fmt.Sprintf("Uniqueness(%d)", u)
+	}
+	return names[u]
 }
 
 // Check reports the properties of a spec that are known before a record is read. The error,

@@ -344,3 +344,10 @@ func TestUnknownColumnIsNamedAsElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestTextsOfUnknownValues checks that values that no constant has can be printed.
+func TestTextsOfUnknownValues(t *testing.T) {
+	if k, u := Kind(9).String(), Uniqueness(9).String(); k != "Kind(9)" || u != "Uniqueness(9)" {
+		t.Error(k, u)
+	}
+}

@@ -17,7 +17,13 @@ const (
 	KindBoolean
 )
 
-func (k Kind) String() string { return [...]string{"null", "text", "a number", "a condition"}[k] }
+func (k Kind) String() string {
+	names := [...]string{"null", "text", "a number", "a condition"}
+	if int(k) >= len(names) {
+		return fmt.Sprintf("Kind(%d)", k)
+	}
+	return names[k]
+}
 
 // KindOf returns the kind of an expression that [ParseValue] returned.
 func KindOf(e Expr) Kind {

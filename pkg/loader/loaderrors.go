@@ -3,6 +3,7 @@ package loader
 import (
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"bulkload/pkg/setting"
@@ -69,7 +70,11 @@ const (
 )
 
 func (p Place) String() string {
-	return [...]string{"at an unknown place", "at its source", "in the staging directory", "loaded", "gone from its source"}[p]
+	names := [...]string{"at an unknown place", "at its source", "in the staging directory", "loaded", "gone from its source"}
+	if p < 0 || int(p) >= len(names) {
+		return fmt.Sprintf("Place(%d)", int(p))
+	}
+	return names[p]
 }
 
 // FileState is the state of a file after a refused load.
@@ -111,14 +116,11 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string {
 	// One file is enough: the files of a call usually share their outcome and directory.
-	shown := e.Files[0]
-	for _, f := range e.Files {
-		if f.Place != PlaceSource {
-			shown = f
-			break
-		}
+	shown, more := "unknown file", ""
+	if len(e.Files) > 0 {
+		i := slices.IndexFunc(e.Files, func(f FileState) bool { return f.Place != PlaceSource })
+		shown = e.Files[max(i, 0)].String()
 	}
-	more := ""
 	if n := len(e.Files) - 1; n > 0 {
 		more = fmt.Sprintf(", and %d more", n)
 	}
@@ -141,16 +143,19 @@ type UnknownOutcomeError struct {
 }
 
 func (e *UnknownOutcomeError) Error() string {
-	where, kept := "table "+e.Table.String(), ""
+	where, kept, one := "table "+e.Table.String(), "", ""
+	if len(e.Files) > 0 {
+		one = ", " + e.Files[0].Path + " among them,"
+	}
 	if e.Region.Encoded != "" {
 		where = fmt.Sprintf("region %s of table %s on %s", e.Region.Encoded, e.Table, e.Region.Server)
 	}
 	if e.Token != "" {
 		kept = fmt.Sprintf(" (staging directory %s is kept)", e.Token)
 	}
-	return fmt.Sprintf("whether %d files, %s among them, were loaded into %s is unknown, the answer was lost: %v%s: "+
+	return fmt.Sprintf("whether %d files%s were loaded into %s is unknown, the answer was lost: %v%s: "+
 		"load again with the same state once HDFS and HBase answer: the outcome is resolved before anything is sent",
-		len(e.Files), e.Files[0].Path, where, e.Err, kept)
+		len(e.Files), one, where, e.Err, kept)
 }
 
 func (e *UnknownOutcomeError) Unwrap() error { return e.Err }

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,9 @@ const (
 	Admin Right = 4
 )
 
-func (r Right) String() string { return map[Right]string{Read: "READ", Admin: "ADMIN"}[r] }
+func (r Right) String() string {
+	return cmp.Or(map[Right]string{Read: "READ", Admin: "ADMIN"}[r], fmt.Sprintf("Right(%d)", int(r)))
+}
 
 // Fields of AccessControl.proto of HBase 2, which gohbase lacks.
 const (

@@ -70,7 +70,13 @@ func ParseStage(s string) (Stage, error) {
 	return 0, fmt.Errorf("%q is invalid: want secure, direct or auto", s)
 }
 
-func (s Stage) String() string { return [...]string{"auto", "secure", "direct"}[s] }
+func (s Stage) String() string {
+	names := [...]string{"auto", "secure", "direct"}
+	if s < 0 || int(s) >= len(names) {
+		return fmt.Sprintf("Stage(%d)", int(s))
+	}
+	return names[s]
+}
 
 // Rewriter makes new files from files that do not fit the table's regions. The new files are finished, are on the same file system, and
 // together have the cells of the old ones.

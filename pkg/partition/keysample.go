@@ -40,7 +40,7 @@ type sampledKey struct {
 // NewKeySample returns a sample that picks every step-th row on average. The
 // same seed and rows give the same keys.
 func NewKeySample(step int64, seed uint64) *KeySample {
-	s := &KeySample{step: max(step, 1), rng: rand.New(rand.NewPCG(seed, 0x6b6579))}
+	s := &KeySample{step: min(max(step, 1), 1<<40), rng: rand.New(rand.NewPCG(seed, 0x6b6579))}
 	s.next = s.rng.Int64N(s.step)
 	return s
 }
@@ -53,7 +53,7 @@ func (s *KeySample) Add(key []byte, size int64) {
 	}
 	// Distances vary, since rows may have a periodic pattern.
 	s.next = s.rng.Int64N(2*s.step - 1)
-	s.put(key, float64(size*s.step))
+	s.put(key, float64(size)*float64(s.step))
 	if len(s.items) >= 2*SampleKeys {
 		s.halve()
 		s.step *= 2

@@ -134,3 +134,16 @@ func TestKeySample(t *testing.T) {
 		}
 	}
 }
+
+// TestSampleSteps checks that a step of any size makes a sample.
+func TestSampleSteps(t *testing.T) {
+	for _, step := range []int64{math.MinInt64, -1, 0, 1, math.MaxInt64} {
+		s := NewKeySample(step, 1)
+		s.next = 0
+		s.Add([]byte("k"), 1)
+		s.Add([]byte("l"), 1)
+		if got := len(s.Splits(-1, -1)); got != 0 {
+			t.Errorf("step %d: %d splits", step, got)
+		}
+	}
+}

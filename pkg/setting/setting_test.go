@@ -118,6 +118,7 @@ func TestCounts(t *testing.T) {
 		"1 file": Count(1, "file"), "2 files": Count(int64(2), "file"), "0 directories": Count(0, "directory"), "1 directory": Count(uint64(1), "directory"), "3 assemblies": Count(3, "assembly"), "1 row has": Count(1, "row has"), "2 sampled rows were": Count(2, "sampled row was"), "0 entries are": Count(0, "entry is"), "5 keys": Count(uint32(5), "key"),
 		"0 B": Bytes(0), "1023 B": Bytes(1023), "1.0 KiB": Bytes(1024), "1.5 MiB": Bytes(3 << 19), "2.0 GiB": Bytes(2 << 30), "1.0 TiB": Bytes(1 << 40), "2048.0 TiB": Bytes(2 << 50),
 		"abé": Shorten("abé", 4), "ab…": Shorten("abé", 3), // no half character
+		"…": Shorten("abé", -1), "": Shorten("", -1),
 	} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)

@@ -186,8 +186,9 @@ func Count[N ~int | ~int64 | ~uint32 | ~uint64](n N, one string) string {
 	return fmt.Sprintf("%d %ss", n, one)
 }
 
-// Shorten returns a text, or its first most bytes without a cut character and a mark that more follows.
+// Shorten returns a text, or its first most bytes without a cut character and a mark that more follows. Below 0 most is 0.
 func Shorten(text string, most int) string {
+	most = max(most, 0)
 	if len(text) <= most {
 		return text
 	}

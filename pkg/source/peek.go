@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -88,8 +89,9 @@ func (h *Head) Leads(path string) bool {
 	return ok && c.leads(path)
 }
 
-// Text returns the beginning of the text, unpacked, of at most limit bytes. whole says that it is the whole text.
+// Text returns the beginning of the text, unpacked, of at most limit bytes. whole says that it is the whole text. A limit below 0 is 0.
 func (h *Head) Text(ctx context.Context, limit int) (text []byte, whole bool, err error) {
+	limit = min(max(limit, 0), math.MaxInt-1)
 	text, err = h.file.beginning(ctx, int64(limit)+1)
 	if len(text) > limit {
 		return text[:limit], false, err

@@ -103,7 +103,7 @@ func (in *Input) AddLine(err error) {
 func (in *Input) line(split int, offset int64) int64 {
 	f := in.files[in.splits[split].File]
 	t, ok := f.content.(textForm)
-	if !ok || f.rejects == nil && !t.lines() || f.transcoded || offset > countWithin {
+	if !ok || f.rejects == nil && !t.lines() || f.transcoded || offset < 0 || offset > countWithin {
 		return 0
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lineWithin)

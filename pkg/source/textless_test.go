@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,6 +91,37 @@ func TestTextlessColumns(t *testing.T) {
 			if err != nil || fmt.Sprint(rows) != "[map[id:7]]" || fmt.Sprint(in.Files()[0].Ignored) != "[what]" {
 				t.Errorf("%s %v: %v, %v, ignored %v", name, o.Columns, rows, err, in.Files()[0].Ignored)
 			}
+		}
+	}
+}
+
+// TestHeadTexts checks that a head has at most as much text as is asked for, and none of a limit below 0.
+func TestHeadTexts(t *testing.T) {
+	heads, _, err := Heads(t.Context(), disk, writeFile(t, "a.csv", []byte("id\n1\n")), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for limit, want := range map[int]string{math.MinInt: "", -1: "", 0: "", 2: "id", 5: "id\n1\n", 6: "id\n1\n", math.MaxInt: "id\n1\n"} {
+		text, whole, err := heads[0].Text(t.Context(), limit)
+		if string(text) != want || whole != (limit >= 5) || err != nil {
+			t.Errorf("limit %d: %q, whole %v, %v", limit, text, whole, err)
+		}
+	}
+}
+
+// TestPlacesOutsideTheFile checks that an offset that no record has, too, is described.
+func TestPlacesOutsideTheFile(t *testing.T) {
+	path := writeFile(t, "a.csv", []byte("id\n1\n"))
+	in, err := Open(t.Context(), disk, []string{path}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for offset, want := range map[int64]string{3: " at offset 3 (line 2)", -5: " at offset -5", math.MinInt64: " at offset -9223372036854775808", 1 << 62: " at offset 4611686018427387904"} {
+		if place := in.Place(0, offset); place != path+want {
+			t.Errorf("%s, want %s", place, want)
+		}
+		if place := in.PlaceOf(0, offset); place.Offset != offset {
+			t.Errorf("%+v", place)
 		}
 	}
 }

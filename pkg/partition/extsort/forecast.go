@@ -23,7 +23,7 @@ func (o Options) Forecast(rows, bytes int64) Forecast {
 // forecast is Forecast without defaults, where Memory no longer includes the share for lost records.
 func (o Options) forecast(rows, bytes int64) Forecast {
 	workers := int64(o.Workers)
-	share := o.Memory / workers
+	share := max(o.Memory/workers, 1) // New refuses so little
 	need := bytes + rows*entrySize
 	if need <= share*workers {
 		return Forecast{Memory: need}

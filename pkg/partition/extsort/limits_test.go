@@ -129,3 +129,35 @@ func TestCraftedLengths(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRowsThatCannotBe checks that a row of a region that does not exist, a payload below 0 and a list that was not asked for are errors, and that
+// a budget that New refuses has a forecast.
+func TestRowsThatCannotBe(t *testing.T) {
+	s, w := newLimited(t)
+	defer s.Close()
+	if _, err := w.Add(0, 1, []byte("k"), 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, region := range []int{-1, 2} {
+		if _, err := w.Add(region, 2, []byte("k"), 1); err == nil {
+			t.Errorf("a row of region %d was added", region)
+		}
+		if _, err := w.AddShared(region, 1, []byte("k")); err == nil {
+			t.Errorf("a row of region %d that shares a payload was added", region)
+		}
+	}
+	for _, payload := range []int{-1, math.MinInt} {
+		if _, err := w.Add(0, 2, []byte("k"), payload); err == nil {
+			t.Errorf("a payload of %d bytes was added", payload)
+		}
+	}
+	if err := s.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Displaced(0); err == nil {
+		t.Error("a list of a sort without lists")
+	}
+	if f := (Options{Memory: 1, Workers: 4}).Forecast(10, 10); !f.Spills {
+		t.Errorf("%+v", f)
+	}
+}

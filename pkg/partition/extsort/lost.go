@@ -9,6 +9,8 @@ import (
 	"sync"
 	"unsafe"
 
+	"bulkload/pkg/setting"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -162,6 +164,9 @@ func (m *Merge) displace(c *cursor) error {
 // Displaced returns a list of [Options].Displaced sorted by the records that were left out, each with the record that was kept for its key. It must
 // be called once, after all merges. The list is valid until the sort is closed.
 func (s *Sorter) Displaced(list int) ([]Displaced, error) {
+	if list < 0 || list >= len(s.displaced) {
+		return nil, fmt.Errorf("a sort with %s of displaced records has no list %d", setting.Count(len(s.displaced), "list"), list)
+	}
 	l := s.displaced[list]
 	if err := l.seal(); err != nil {
 		return nil, err

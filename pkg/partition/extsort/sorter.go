@@ -222,6 +222,9 @@ func (w *Writer) Add(region int, seq uint64, key []byte, payload int) ([]byte, e
 	if len(key) > math.MaxUint16 {
 		return nil, errKey(key)
 	}
+	if payload < 0 {
+		return nil, fmt.Errorf("a payload of %d bytes", payload)
+	}
 	if !w.arena.room(len(key) + payload) {
 		if w.sorter.done || w.sorter.closed { // their arenas have no room
 			return nil, errFinished
@@ -265,8 +268,11 @@ func errKey(key []byte) error {
 	return fmt.Errorf("%w: it has %s, and at most %d are possible", ErrKey, setting.Count(len(key), "byte"), math.MaxUint16)
 }
 
-// inOrder returns an error for a row that does not follow the last one.
+// inOrder returns an error for a row of a region that does not exist, or that does not follow the last one.
 func (w *Writer) inOrder(region int, seq uint64) error {
+	if region < 0 || region >= w.sorter.options.Regions {
+		return fmt.Errorf("a row of region %d of a sort with %s", region, setting.Count(w.sorter.options.Regions, "region"))
+	}
 	if w.rows > 0 && seq <= w.lastSeq && (seq < w.lastSeq || region <= w.lastRegion) {
 		return fmt.Errorf("sequence number %d after %d", seq, w.lastSeq)
 	}
