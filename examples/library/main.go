@@ -53,6 +53,7 @@ func run(ctx context.Context, input, out, key, table string) error {
 	if err != nil {
 		return err
 	}
+	defer dir.close()
 	target, err := dial(ctx, conf, table)
 	if err != nil {
 		return err
@@ -92,6 +93,7 @@ func run(ctx context.Context, input, out, key, table string) error {
 type place struct {
 	hdfsio.FS
 	location hdfsio.Location
+	close    func() error
 }
 
 // open returns a directory with its file system.
@@ -101,7 +103,7 @@ func open(conf *hdfsio.Conf, name string) (*place, error) {
 		return nil, err
 	}
 	if location.Local() {
-		return &place{hdfsio.Local{}, location}, nil
+		return &place{hdfsio.Local{}, location, func() error { return nil }}, nil
 	}
 	options, err := conf.HDFSOptions(location, nil)
 	if err != nil {
@@ -111,7 +113,7 @@ func open(conf *hdfsio.Conf, name string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &place{fsys, location}, nil
+	return &place{fsys, location, fsys.Close}, nil
 }
 
 // sortInput adds the rows of a CSV file to the sorter, and returns the names of its columns.
@@ -179,6 +181,9 @@ func (r *rows) add(b *source.Batch) error {
 		if r.key, err = r.keys.Append(r.key[:0], fields); err != nil {
 			return err
 		}
+		if len(r.key) == 0 { // HBase has no row without a key
+			return fmt.Errorf("record %d: %w", r.number+1, keygen.ErrNoKey)
+		}
 		r.data = r.data[:0]
 		for c := range r.lengths {
 			value := b.Field(row, c)
@@ -243,7 +248,7 @@ func writeRegion(ctx context.Context, dir *place, sorted *extsort.Sorter, region
 		return nil, errors.Join(err, out.Abort())
 	}
 	if err := out.Finish(); err != nil { // the file exists only after Finish
-		return nil, err
+		return nil, errors.Join(err, out.Abort())
 	}
 	return &loader.HFile{Family: family, Path: location.URI(), First: stats.FirstRow, Last: stats.LastRow, Size: stats.Bytes, Cells: stats.Cells}, nil
 }

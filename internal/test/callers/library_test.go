@@ -13,19 +13,44 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestLibrary builds examples/library, a separate module that imports only packages for other modules, and runs it: on local disk, and into
-// a table.
-func TestLibrary(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("needs a cluster, which -short leaves out")
-	}
-	program := filepath.Join(t.TempDir(), "library")
+// buildLibrary builds examples/library, a separate module that imports only packages for other modules.
+func buildLibrary(t *testing.T) (program string) {
+	t.Helper()
+	program = filepath.Join(t.TempDir(), "library")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
 	build.Dir = testcheck.Path(t, "examples", "library")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	return program
+}
+
+// TestLibraryRefusesEmptyRows runs the example with a key that is empty for a record: HBase has no such row.
+func TestLibraryRefusesEmptyRows(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("builds a program, which -short leaves out")
+	}
+	work := t.TempDir()
+	testcheck.Must(t, os.WriteFile(filepath.Join(work, "people.csv"), []byte("id,name\n1,Ada\n,Bo\n"), 0o600))
+	cmd := exec.CommandContext(t.Context(), buildLibrary(t), "--input", "people.csv", "--out", filepath.Join(work, "out"), "--key", "orempty(id)")
+	cmd.Dir = work
+	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+t.TempDir(), "HBASE_CONF_DIR="+t.TempDir())
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "record 2: row key is empty") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(work, "out")); err == nil {
+		t.Error("files were written")
+	}
+}
+
+// TestLibrary runs examples/library: on local disk, and into a table.
+func TestLibrary(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs a cluster, which -short leaves out")
+	}
+	program := buildLibrary(t)
 	work := t.TempDir()
 	testcheck.Must(t, os.WriteFile(filepath.Join(work, "people.csv"), []byte("id,name\n1,Ada\n2,Bo\n3,\"Eve, the third\"\n"), 0o600))
 	c := testcluster.Shared(t)
