@@ -3,6 +3,7 @@ package hdfsio
 import (
 	"cmp"
 	"hash/crc32"
+	"io"
 	"io/fs"
 )
 
@@ -39,7 +40,11 @@ func (o *Overlapped) run() {
 	defer close(o.done)
 	castagnoli := crc32.MakeTable(crc32.Castagnoli)
 	for b := range o.full {
-		if _, o.err = o.sink.Write(b); o.err != nil {
+		n, err := o.sink.Write(b)
+		if n < len(b) && err == nil {
+			err = io.ErrShortWrite
+		}
+		if o.err = err; err != nil {
 			return
 		}
 		if o.wrote != nil {

@@ -3,6 +3,7 @@ package hdfsio
 import (
 	"bytes"
 	"errors"
+	"io"
 	"testing"
 )
 
@@ -69,5 +70,19 @@ func TestOverlappedIsDrained(t *testing.T) {
 		if n, err := o.Write([]byte("x")); n != 0 || err == nil {
 			t.Fatalf("%d bytes, %v", n, err)
 		}
+	}
+}
+
+// shortWriter writes half of what it is given, and returns no error.
+type shortWriter struct{ Writer }
+
+func (shortWriter) Write(p []byte) (int, error) { return len(p) / 2, nil }
+
+// TestOverlappedShortWrites checks that bytes that the sink has not written are an error.
+func TestOverlappedShortWrites(t *testing.T) {
+	o := NewOverlapped(shortWriter{}, nil)
+	_, err := o.Write([]byte("abc"))
+	if err := errors.Join(err, o.Drain()); !errors.Is(err, io.ErrShortWrite) {
+		t.Error(err)
 	}
 }

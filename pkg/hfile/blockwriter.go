@@ -164,7 +164,11 @@ func (b *blockWriter) flush() {
 	if b.err != nil || len(b.buf) == 0 {
 		return
 	}
-	if _, err := b.out.Write(b.buf); err != nil {
+	n, err := b.out.Write(b.buf)
+	if n < len(b.buf) && err == nil {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
 		b.err = fmt.Errorf("write at offset %d: %w", b.base, err)
 		return
 	}

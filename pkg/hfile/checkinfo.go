@@ -3,7 +3,9 @@ package hfile
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 )
 
@@ -15,7 +17,7 @@ func (c *checker) proveTrailerForm() error {
 	}
 	b := make([]byte, trailerSize)
 	if n, err := c.reader.blocks.r.ReadAt(b, c.reader.blocks.limit); n < trailerSize {
-		return fmt.Errorf("read the trailer at offset %d: %w", c.reader.blocks.limit, err)
+		return fmt.Errorf("read the trailer at offset %d: %w", c.reader.blocks.limit, errors.Join(err, io.ErrUnexpectedEOF))
 	}
 	if want := t.marshalAs(t.comparator, t.minor); !bytes.Equal(b, want) {
 		return fmt.Errorf("%w: the trailer at offset %d is not written as its fields require, from byte %d", ErrCorrupt, c.reader.blocks.limit, commonPrefix(b, want))

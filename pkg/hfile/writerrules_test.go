@@ -3,6 +3,7 @@ package hfile
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -95,5 +96,24 @@ func TestEqualCellsStayInOneBlock(t *testing.T) {
 		if stats.Blocks != 3 || stats.Cells != 21 {
 			t.Errorf("%s: three keys of seven cells each are in %d blocks, %d cells", encoding, stats.Blocks, stats.Cells)
 		}
+	}
+}
+
+// shortWriter writes half of what it is given, and returns no error.
+type shortWriter struct{}
+
+func (shortWriter) Write(p []byte) (int, error) { return len(p) / 2, nil }
+
+// TestShortWrites checks that bytes that are not written are an error.
+func TestShortWrites(t *testing.T) {
+	w, err := NewWriter(shortWriter{}, Options{Family: []byte("f")})
+	if err == nil {
+		err = w.Append(&Cell{Row: []byte("k"), Family: []byte("f"), Timestamp: 1, Type: Put})
+	}
+	if err == nil {
+		_, err = w.Finish()
+	}
+	if !errors.Is(err, io.ErrShortWrite) {
+		t.Error(err)
 	}
 }

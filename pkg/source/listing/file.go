@@ -69,7 +69,22 @@ func (f *File) Open(ctx context.Context) (fs.File, io.ReaderAt, error) {
 	if !ok {
 		return nil, nil, errors.Join(fmt.Errorf("%s: the file system cannot read from the middle of a file", f.Path), file.Close())
 	}
-	return file, raw, nil
+	return file, whole{raw}, nil
+}
+
+// whole fills what is read: a file system of a caller may return fewer bytes without an error.
+type whole struct{ at io.ReaderAt }
+
+func (w whole) ReadAt(p []byte, off int64) (n int, err error) {
+	for {
+		m, err := w.at.ReadAt(p[n:], off+int64(n))
+		switch n += m; {
+		case n == len(p) || err != nil:
+			return n, err
+		case m == 0:
+			return n, io.ErrNoProgress
+		}
+	}
 }
 
 // openFiles is a file system, such as HDFS, whose listings do not show that a file is being written.
