@@ -294,7 +294,6 @@ func (w *localWriter) Abort() error {
 		return nil
 	}
 	w.done = true
-	w.err = fs.ErrClosed
 	err := w.f.Close()
 	if errors.Is(err, fs.ErrClosed) {
 		err = nil
