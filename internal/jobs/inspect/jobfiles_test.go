@@ -283,3 +283,28 @@ func TestBadRecordsOfAGivenDialect(t *testing.T) {
 		}
 	}
 }
+
+// TestNumberOfABadRecord checks that a doubt about a bad record counts as a job does, which reads CSV with a header if no header is given, also where
+// the records before it do not decide whether there is one.
+func TestNumberOfABadRecord(t *testing.T) {
+	for _, c := range []struct {
+		text, dialect, header string
+		want                  int64
+	}{
+		{"id,val\n1\n2,b\n", "", "", 1},
+		{"id,val\n1\n2,b\n", "csv", "", 1},
+		{"id,val\n1\n2,b\n", "csv", "no", 2},
+		{"id,val\n1\n2,b\n", "opencsv", "", 2},
+		{"name,val\nx,a\ny,b,c\n", "", "", 2},
+		{"name,val\nx,a\ny,b,c\n", "csv", "yes", 2},
+	} {
+		name := filepath.Join(t.TempDir(), "x.csv")
+		testcheck.Must(t, os.WriteFile(name, []byte(c.text), 0o600))
+		var s spec.Spec
+		s.Dialect, s.Header = c.dialect, c.header
+		r := look(t, name, s, inspect.Options{})
+		if len(r.Doubts) != 1 || r.Doubts[0].Place == nil || r.Doubts[0].Place.Record != c.want {
+			t.Errorf("%+v: %+v", c, r.Doubts)
+		}
+	}
+}

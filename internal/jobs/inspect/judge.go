@@ -138,11 +138,28 @@ func (j *judge) try(g *Given) *verdict {
 	v.failed = nearestOf(g, failed)
 	nearest := slices.MaxFunc(v.failed, func(a, b *scan) int { return a.records - b.records })
 	v.place = nearest.bad
-	if h := g.spec.Header; h == string(dialect.HeaderYes) || h == "" && slices.Equal(nearest.headers(), []dialect.Header{dialect.HeaderYes}) {
+	if g.header(nearest) == dialect.HeaderYes {
 		v.place.Record-- // as a job counts
 	}
 	v.why = fmt.Sprintf("read as %s with %s between columns, the best match, one record differs from the others", nearest.w.what, sepText(nearest.dialect.FieldSep))
 	return v
+}
+
+// header returns the header setting by which a job reads records that are cut like this.
+func (g *Given) header(s *scan) dialect.Header {
+	if g.spec.Header != "" {
+		return dialect.Header(g.spec.Header)
+	}
+	if found := s.headers(); len(found) == 1 {
+		return found[0]
+	}
+	if d, err := dialect.Preset(g.spec.Dialect); err == nil {
+		return d.Header
+	}
+	if s.csv {
+		return dialect.HeaderYes
+	}
+	return dialect.HeaderNo
 }
 
 // choose returns the only reading that is left, or all readings between which the sample does not decide.
