@@ -60,6 +60,7 @@ const (
 	OpenLineage    Name = "openlineage"
 	Page           Name = "page"
 	ParseKey       Name = "parse"
+	Partitions     Name = "partitions"
 	PhoenixIndexes Name = "phoenix_indexes"
 	Prefix         Name = "prefix"
 	QuietTable     Name = "quiet_table"

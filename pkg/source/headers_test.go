@@ -216,3 +216,19 @@ func TestBlankLinesBeforeHeaders(t *testing.T) {
 		t.Run(tt.name, tt.run)
 	}
 }
+
+// TestHeadersThatDiffer reads two files whose headers differ, without given names: the message names what reads them all the same, and no name that may
+// be a value.
+func TestHeadersThatDiffer(t *testing.T) {
+	first := writeFile(t, "s.csv", []byte("id,name\n1,a\n"))
+	for text, want := range map[string]string{
+		"id\n2\n":            ": it lacks column 2 of " + first + ": `missing` null reads it all the same; if its first line is no header, give `header` no",
+		"id,name,x\n2,b,c\n": ": its column 3 is not in " + first + ": `extra` ignore passes over it; if its first line is no header, give `header` no",
+	} {
+		second := writeFile(t, "t.csv", []byte(text))
+		_, err := Open(t.Context(), disk, []string{first, second}, Options{})
+		if err == nil || err.Error() != second+want {
+			t.Errorf("%v, want %s", err, second+want)
+		}
+	}
+}

@@ -124,13 +124,13 @@ func TestManyColumns(t *testing.T) {
 	slices.Reverse(reversed)
 	in := &Input{columns: names}
 	f := &inputFile{columns: reversed}
-	if err := in.places(f, true); err != nil || f.order[0] != len(names)-1 {
+	if err := in.places(f, true, "the given names"); err != nil || f.order[0] != len(names)-1 {
 		t.Fatal(f.order[:1], err)
 	}
-	if err := in.places(&inputFile{columns: append(slices.Clone(reversed[:len(names)-1]), "b")}, true); err == nil || !strings.Contains(err.Error(), names[0]) {
+	if err := in.places(&inputFile{columns: append(slices.Clone(reversed[:len(names)-1]), "b")}, true, "the given names"); err == nil || !strings.Contains(err.Error(), names[0]) {
 		t.Error(err)
 	}
-	if err := in.places(&inputFile{columns: append(slices.Clone(reversed), "b")}, true); err == nil || !strings.Contains(err.Error(), `unknown column "b"`) {
+	if err := in.places(&inputFile{columns: append(slices.Clone(reversed), "b")}, true, "the given names"); err == nil || !strings.Contains(err.Error(), `unknown column "b"`) {
 		t.Error(err)
 	}
 }

@@ -163,12 +163,8 @@ func (in *Input) fit(f *inputFile, first string) error {
 	if proven && f.facts.headed() && !slices.ContainsFunc(f.columns, func(name string) bool { return slices.Contains(in.columns, name) }) {
 		return &sniff.HeaderError{Text: setting.Textf("none of its %s is among %s: if the first line is no header, give %s no", setting.Count(len(f.columns), "column"), first, setting.Header), Name: f.columns[0]}
 	}
-	err := in.places(f, proven)
-	if e, ok := errors.AsType[*columnsError](err); ok {
-		return setting.Errorf("%w compared with %s (%s)", err, first, e.hint)
-	}
-	if err != nil {
-		return fmt.Errorf("%w compared with %s", err, first)
+	if err := in.places(f, proven, first); err != nil {
+		return err
 	}
 	if slices.IsSorted(f.order) && len(f.order) == len(f.columns) && !slices.Contains(f.order, placeNull) && len(f.Partitions) == 0 {
 		f.order = nil
@@ -180,14 +176,15 @@ func (in *Input) fit(f *inputFile, first string) error {
 func (f *inputFile) clash(names []string) error {
 	for _, c := range f.Partitions {
 		if slices.Contains(names, c.Name) {
-			return fmt.Errorf("column %s is in the records and in the path: name the columns without it, or turn partitions off", valuetext.Name(c.Name))
+			return setting.Errorf("column %s is in the records and in the path: name the columns without it, or give %s off", valuetext.Name(c.Name), setting.Partitions)
 		}
 	}
 	return nil
 }
 
 // places finds the position of each column. A message contains names of a header only if it is proven to be a header: by a given name.
-func (in *Input) places(f *inputFile, proven bool) error {
+// first is what the file is compared with.
+func (in *Input) places(f *inputFile, proven bool, first string) error {
 	at := make(map[string]int, len(f.columns))
 	for i, name := range f.columns {
 		at[name] = i
@@ -204,9 +201,9 @@ func (in *Input) places(f *inputFile, proven bool) error {
 			place = placeNull
 			f.missing = append(f.missing, name)
 		case !proven:
-			return &sniff.HeaderError{Text: setting.Textf("column %d of the others is missing (is the first line a header? else %s no)", i+1, setting.Header), Name: name}
+			return &sniff.HeaderError{Text: setting.Textf("it lacks column %d of %s: %s null reads it all the same; if its first line is no header, give %s no", i+1, first, setting.Missing, setting.Header), Name: name}
 		default:
-			return &columnsError{fmt.Sprintf("column %s is missing", valuetext.Name(name)), setting.Textf("%s null reads files without it", setting.Missing)}
+			return setting.Errorf("column %s is missing compared with %s (%s null reads files without it)", valuetext.Name(name), first, setting.Missing)
 		}
 		f.order[i] = place
 		delete(at, name)
@@ -219,9 +216,9 @@ func (in *Input) places(f *inputFile, proven bool) error {
 		case in.extra(f) == ExtraIgnore:
 			f.ignored = append(f.ignored, cmp.Or(name, `""`))
 		case !proven:
-			return &sniff.HeaderError{Text: setting.Textf("column %d is unknown (is the first line a header? else %s no)", i+1, setting.Header), Name: name}
+			return &sniff.HeaderError{Text: setting.Textf("its column %d is not in %s: %s ignore passes over it; if its first line is no header, give %s no", i+1, first, setting.Extra, setting.Header), Name: name}
 		default:
-			return &columnsError{fmt.Sprintf("unknown column %s", valuetext.Name(name)), setting.Textf("%s ignore passes over columns the job does not list", setting.Extra)}
+			return setting.Errorf("unknown column %s compared with %s (%s ignore passes over columns the job does not list)", valuetext.Name(name), first, setting.Extra)
 		}
 	}
 	for _, c := range f.Partitions {
@@ -232,19 +229,11 @@ func (in *Input) places(f *inputFile, proven bool) error {
 			f.ignored = append(f.ignored, c.Name)
 			continue
 		}
-		return &columnsError{fmt.Sprintf("unknown column %s, which its path gives it as a partition", valuetext.Name(c.Name)),
-			setting.Textf("name it among the columns, turn partitions off, or %s ignore passes over columns the job does not list", setting.Extra)}
+		return setting.Errorf("the path has the partition column %s, which is not in %s: add it to %s, or give %s off (or %s ignore)",
+			valuetext.Name(c.Name), first, setting.Columns, setting.Partitions, setting.Extra)
 	}
 	if len(f.missing) == len(in.columns) && len(in.columns) > 0 {
-		return errors.New("it has none of the columns")
+		return fmt.Errorf("it has none of the columns compared with %s", first)
 	}
 	return nil
 }
-
-// A columnsError is the error of a file without the required columns, with advice.
-type columnsError struct {
-	text string
-	hint setting.Text
-}
-
-func (e *columnsError) Error() string { return e.text }

@@ -136,8 +136,8 @@ func partition(files []*File, o *Options, where []Condition) error {
 		}
 		have, first := Names(f.Partitions), Names(files[0].Partitions)
 		if !slices.Equal(have, first) {
-			return fmt.Errorf("the partition columns of %s are %s, and those of %s are %s: name the directories as several inputs, or turn partitions off",
-				files[0].Path, NameList(first), f.Path, NameList(have))
+			return setting.Errorf("the partition columns of %s are %s, and those of %s are %s: name the directories as several inputs, or give %s off",
+				files[0].Path, NameList(first), f.Path, NameList(have), setting.Partitions)
 		}
 		for _, c := range where {
 			if !slices.Contains(have, c.Name) {
