@@ -66,8 +66,12 @@ func TestPipesAreAwaited(t *testing.T) {
 	if b, err := ReadFile(ctx, name); !errors.Is(err, stop) || b != nil {
 		t.Errorf("no writer: %q, %v", b, err)
 	}
-	late, err := os.OpenFile(name, os.O_WRONLY, 0) // it meets the opening that was given up, which closes the pipe
-	testcheck.Must(t, err)
+	var late *os.File // it meets the opening that was given up, which closes the pipe
+	testcheck.Eventually(t, time.Minute, "the pipe is opened", func() (bool, any) {
+		f, err := os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		late = f
+		return err == nil, err
+	})
 	testcheck.Eventually(t, time.Minute, "nothing reads the pipe", func() (bool, any) {
 		_, err := late.Write([]byte("x"))
 		return errors.Is(err, syscall.EPIPE), err
@@ -82,10 +86,18 @@ func TestPipesAreAwaited(t *testing.T) {
 		}
 		written <- errors.Join(err, end(f))
 	}
+	end := func() error {
+		select {
+		case err := <-written:
+			return err
+		case <-time.After(time.Minute):
+			return errors.New("nothing reads the pipe")
+		}
+	}
 	name = pipe()
 	go write(name, (*os.File).Close)
 	got, err := ReadFile(t.Context(), name)
-	if err = errors.Join(err, <-written); err != nil || string(got) != string(data) {
+	if err = errors.Join(err, end()); err != nil || string(got) != string(data) {
 		t.Errorf("%d bytes of %d, %v", len(got), len(data), err)
 	}
 	ctx, cancel = context.WithCancelCause(t.Context())
@@ -95,7 +107,8 @@ func TestPipesAreAwaited(t *testing.T) {
 	if b, err := ReadFile(ctx, name); !errors.Is(err, stop) || b != nil {
 		t.Errorf("a writer that waits: %d bytes, %v", len(b), err)
 	}
-	testcheck.Must(t, errors.Join(<-written, held.Close()))
+	testcheck.Must(t, end())
+	testcheck.Must(t, held.Close())
 	plain := filepath.Join(t.TempDir(), "plain")
 	testcheck.Must(t, os.WriteFile(plain, data[:9], 0o600))
 	if b, err := ReadFile(ctx, plain); err != nil || string(b) != string(data[:9]) {

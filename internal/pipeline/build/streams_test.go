@@ -160,7 +160,7 @@ func TestStreamAndFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	const rows = 40_000 // more than a pipe holds
-	writer := exec.Command("sh", "-c", fmt.Sprintf(`exec 3>"$1" 4>"$2"; echo id,v >&3; echo id,v >&4
+	writer := exec.CommandContext(t.Context(), "sh", "-c", fmt.Sprintf(`exec 3>"$1" 4>"$2"; echo id,v >&3; echo id,v >&4
 		seq -f '%%.0fa,1' 1 %d >&4; seq -f '%%.0fb,1' 1 %d >&3`, rows, rows), "sh", a, b)
 	if err := writer.Start(); err != nil {
 		t.Fatal(err)
@@ -169,7 +169,7 @@ func TestStreamAndFiles(t *testing.T) {
 	n := int64(2*rows + 1)
 	s.Expect = &n
 	if _, err := buildOf(t, s, WorkOptions{}); err != nil {
-		t.Error(err)
+		t.Fatal(err) // the writer may wait for a reader
 	}
 	if err := writer.Wait(); err != nil {
 		t.Error(err)
@@ -305,7 +305,7 @@ func TestStreamIsStopped(t *testing.T) {
 			t.Errorf("%s: left %v", input, left)
 		}
 	}
-	unblock, err := os.OpenFile(none, os.O_WRONLY, 0) // ends the remaining open call
+	unblock, err := os.OpenFile(none, os.O_RDWR, 0) // ends the remaining open call
 	if err != nil {
 		t.Fatal(err)
 	}

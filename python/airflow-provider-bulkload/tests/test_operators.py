@@ -1,6 +1,7 @@
 """Tests of the operators without Airflow: of its classes there are stand-ins, and of the program too."""
 
 import asyncio
+import errno
 import importlib
 import json
 import logging
@@ -10,6 +11,7 @@ import socket
 import stat
 import sys
 import tempfile
+import time
 import types
 import unittest
 from unittest import mock
@@ -134,11 +136,22 @@ class Tries(unittest.TestCase):
     def ended(self, **more):
         """A try whose worker dies, and whose program ends later."""
         run = self.dies(**more)
-        run._shell.wait()
+        run._shell.wait(60)
         self.assertIsNotNone(run.exit_code)
 
     def release(self):
-        (self.dir / "pipe").write_text("\n")
+        """Gives the program its line, once it reads the pipe."""
+        until = time.monotonic() + 60
+        while True:
+            try:
+                pipe = os.open(self.dir / "pipe", os.O_WRONLY | os.O_NONBLOCK)
+                break
+            except OSError as e:
+                if e.errno != errno.ENXIO or time.monotonic() > until:
+                    raise
+            time.sleep(0.01)
+        os.write(pipe, b"\n")
+        os.close(pipe)
 
     def execute(self, **more):
         op, context = self.attempt(**more)
@@ -161,7 +174,7 @@ class Tries(unittest.TestCase):
 
         def taken():
             self.release()
-            first._shell.wait()
+            first._shell.wait(60)
             first.remove()
 
         self.when("of an earlier try is still running", taken)
@@ -219,7 +232,7 @@ class Tries(unittest.TestCase):
         with self.assertRaises(Deferred):
             op.execute(context)
         self.release()
-        first._shell.wait()
+        first._shell.wait(60)
         op, _ = self.attempt(deferrable=True)
         with self.assertRaises(Deferred) as deferred:
             op.resume(context, {"directory": str(first.directory), "late": False})
@@ -284,7 +297,7 @@ class Tries(unittest.TestCase):
             self.assertEqual(len(asyncio.run(events(self.trigger(run, deadline=1)))), 1)
             self.assertEqual(len(signals), 1)
             operators.Run(run.directory).stop()
-        run._shell.wait()
+        run._shell.wait(60)
         self.assertEqual(run.exit_code, 143)
         self.assertEqual(len(signals), 1)
 

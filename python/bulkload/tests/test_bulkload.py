@@ -4,6 +4,7 @@ TESTDATA is the directory of examples and testdata (default: this checkout), TAB
 """
 
 import csv
+import errno
 import importlib.util
 import os
 import pathlib
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import unittest.mock
 
@@ -38,6 +40,25 @@ def frame_of(module, rows):
     if module == "pandas":  # with an index, which is not a column
         return importlib.import_module(module).DataFrame(columns, index=[f"i{i}" for i in range(len(rows))])
     return importlib.import_module(module).DataFrame(columns)
+
+
+def open_pipe(fifo, reader):
+    """A named pipe for writing, once a process reads it. One that ends before, or does not read in time, is an error."""
+    until = time.monotonic() + 120
+    while time.monotonic() < until:
+        try:
+            pipe = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+            os.set_blocking(pipe, True)
+            return open(pipe, "w")
+        except OSError as e:
+            if e.errno != errno.ENXIO:
+                raise
+        try:
+            raise AssertionError(f"the reader has ended with {reader.wait(0.02)} before it has read the pipe")
+        except subprocess.TimeoutExpired:
+            pass
+    reader.kill()
+    raise AssertionError("the pipe was not read in time")
 
 
 class Case(unittest.TestCase):
@@ -81,7 +102,7 @@ class Program(Case):
         fifo = self.dir / "in.csv"
         os.mkfifo(fifo)
         with bulkload._process.Process(_commands._args("build", (), {"job": JOB, "salt_buckets": 10, "input": fifo, "out": self.dir / "hfiles"})) as process:
-            with open(fifo, "w"):
+            with open_pipe(fifo, process._popen):
                 process._popen.kill()
                 with self.assertRaises(bulkload.UnexpectedError) as raised:
                     process.end()
@@ -95,7 +116,7 @@ class Program(Case):
         spill.mkdir()
         script = "import bulkload, sys\nbulkload.call('build', job=sys.argv[1], salt_buckets=10, input=sys.argv[2], out=sys.argv[3], spill_dir=sys.argv[4])"
         caller = subprocess.Popen([sys.executable, "-c", script, JOB, fifo, self.dir / "hfiles", spill], stderr=subprocess.PIPE, text=True)
-        with open(fifo, "w") as pipe:  # waits for the program to read
+        with open_pipe(fifo, caller) as pipe:  # waits for the program to read
             pipe.write("id,check_id\n")
             pipe.flush()
             caller.send_signal(signal.SIGINT)
@@ -122,7 +143,7 @@ class Program(Case):
             bulkload.call("build", job=JOB, salt_buckets=10, input=fifo, out=self.dir / "hfiles")
         running = started[0].returncode is None
         started[0].kill()
-        started[0].wait()
+        started[0].wait(60)
         self.assertFalse(running, "the program still runs")
         self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
 
