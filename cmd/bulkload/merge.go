@@ -100,7 +100,7 @@ func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 		r.Share = &result.Share{Share: of.K, Of: of.N, Pending: len(made.Missing)}
 		r.Already, r.DoneAt = !made.DoneAt.IsZero(), made.DoneAt
 		if m := r.Manifest; m != nil && r.Already {
-			r.Elapsed = m.ReadTime + m.WriteTime
+			r.Elapsed = m.WriteTime // the time of reading is that of all shares
 		}
 	}
 	if err := s.End(r, err); err != nil {

@@ -2,8 +2,8 @@ package hfile
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -17,7 +17,7 @@ func (c *checker) proveTrailerForm() error {
 	}
 	b := make([]byte, trailerSize)
 	if n, err := c.reader.blocks.r.ReadAt(b, c.reader.blocks.limit); n < trailerSize {
-		return fmt.Errorf("read the trailer at offset %d: %w", c.reader.blocks.limit, errors.Join(err, io.ErrUnexpectedEOF))
+		return fmt.Errorf("read the trailer at offset %d: %w", c.reader.blocks.limit, cmp.Or(err, io.ErrUnexpectedEOF))
 	}
 	if want := t.marshalAs(t.comparator, t.minor); !bytes.Equal(b, want) {
 		return fmt.Errorf("%w: the trailer at offset %d is not written as its fields require, from byte %d", ErrCorrupt, c.reader.blocks.limit, commonPrefix(b, want))

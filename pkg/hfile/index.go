@@ -215,26 +215,29 @@ func appendMidpoint(dst []byte, left, right *flat) []byte {
 	if left == nil {
 		return append(dst, right.key...)
 	}
-	var short []byte
 	row, qualifier := right.row(), right.qualifier()
 	switch {
 	case !bytes.Equal(left.row(), row):
-		short = midpoint(left.row(), row)
-		return appendKey(dst, short, nil, nil, LatestTimestamp, typeMaximum)
+		n, last := midpoint(left.row(), row)
+		end := len(dst) + 2 + n // after the row and its length
+		dst = appendKey(dst, row[:n], nil, nil, LatestTimestamp, typeMaximum)
+		dst[end-1] = last
+		return dst
 	case !bytes.Equal(left.qualifier(), qualifier):
-		short = midpoint(left.qualifier(), qualifier)
-		return appendKey(dst, row, right.family(), short, LatestTimestamp, typeMaximum)
+		n, last := midpoint(left.qualifier(), qualifier)
+		dst = appendKey(dst, row, right.family(), qualifier[:n], LatestTimestamp, typeMaximum)
+		dst[len(dst)-9-1] = last // before the timestamp and the type
+		return dst
 	}
 	return append(dst, right.key...)
 }
 
 // midpoint returns the shortest key greater than left and not greater than right, for
-// left < right.
-func midpoint(left, right []byte) []byte {
-	n := commonPrefix(left, right)
-	m := append(make([]byte, 0, n+1), right[:n]...)
+// left < right: the first n bytes of right, with another last byte.
+func midpoint(left, right []byte) (n int, last byte) {
+	n = commonPrefix(left, right)
 	if n == len(left) {
-		return append(m, 0)
+		return n + 1, 0
 	}
-	return append(m, left[n]+1)
+	return n + 1, left[n] + 1
 }

@@ -67,9 +67,9 @@ func ExplainFull(err error) error {
 	if _, ok := errors.AsType[*DiskFullError](err); ok {
 		return err
 	}
-	e := &DiskFullError{Err: err, Advice: setting.Plain("make room there, or name another directory; the same command resumes the job")}
+	e := &DiskFullError{Err: err, Advice: setting.Plain("make room there, or name another directory; then repeat the command")}
 	if fullCause(err) == syscall.EFBIG {
-		e.Advice = setting.Plain("raise the limit of a file's size by ulimit -f, or LimitFSIZE of a systemd unit; the same command resumes the job")
+		e.Advice = setting.Plain("raise the limit of a file's size by ulimit -f, or LimitFSIZE of a systemd unit; then repeat the command")
 	}
 	name := WrittenName(err)
 	if name == "" {

@@ -37,7 +37,7 @@ func TestExplainFull(t *testing.T) {
 		if e.Name != c.name || e.Dir != dir || e.Free == 0 {
 			t.Errorf("%s: file %s, directory %s, %d bytes free", what, e.Name, e.Dir, e.Free)
 		}
-		want := fmt.Sprintf("write %s: %s: %d bytes are free (make room there, or name another directory; the same command resumes the job)", c.name, c.cause, e.Free)
+		want := fmt.Sprintf("write %s: %s: %d bytes are free (make room there, or name another directory; then repeat the command)", c.name, c.cause, e.Free)
 		if err.Error() != want {
 			t.Errorf("%s: %q, want %q", what, err, want)
 		}
@@ -89,7 +89,7 @@ func TestFileTooLarge(t *testing.T) {
 		t.Fatalf("kind %v: %v", KindOf(err), err)
 	}
 	e.Advise(setting.Plain("make room"))
-	want := fmt.Sprintf("write %s: file too large (raise the limit of a file's size by ulimit -f, or LimitFSIZE of a systemd unit; the same command resumes the job)", name)
+	want := fmt.Sprintf("write %s: file too large (raise the limit of a file's size by ulimit -f, or LimitFSIZE of a systemd unit; then repeat the command)", name)
 	if err.Error() != want {
 		t.Errorf("%q, want %q", err, want)
 	}

@@ -72,7 +72,9 @@ func (m *RowMaker) times(data []byte, b *source.Batch, row int) ([]byte, error) 
 			err = fmt.Errorf("%w: it is empty, but gives the timestamp of the cells", celltype.ErrValue)
 		case err != nil:
 			err = celltype.ValueError(text, "is "+err.Error())
-		case ms < 0 || ms == hfile.LatestTimestamp:
+		case ms == hfile.LatestTimestamp:
+			err = celltype.ValueError(text, "is HBase's mark for the time of the write")
+		case ms < 0:
 			err = celltype.ValueError(text, "is not a timestamp of HBase, whose time begins in 1970")
 		}
 		if err != nil {

@@ -450,6 +450,7 @@ log     a line of the log
 Placeholders: "…" a quoted value, … another value or the cause, N a number.
 `)
 	done, dir := map[string]bool{}, ""
+	oneLine := strings.NewReplacer("\n", " / ", "\x00", `\x00`) // a file with NUL is not text
 	for _, m := range all {
 		if d := filepath.Dir(m.File); d != dir {
 			dir = d
@@ -460,7 +461,7 @@ Placeholders: "…" a quoted value, … another value or the cause, N a number.
 			fmt.Fprintf(&b, "\n%s: %s\n\n", dir, about)
 			clear(done)
 		}
-		line := fmt.Sprintf("%-8s%s", m.Class, strings.ReplaceAll(strings.TrimSpace(m.Text), "\n", " / "))
+		line := fmt.Sprintf("%-8s%s", m.Class, oneLine.Replace(strings.TrimSpace(m.Text)))
 		if !done[line] {
 			done[line] = true
 			b.WriteString(line + "\n")
