@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"bulkload/internal/serve/query"
 	"bulkload/pkg/loader"
@@ -11,17 +12,37 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
+// repeatCheck is the time after which salts are compared again in a table that has rows, and none with a salt that can be computed.
+const repeatCheck = 30 * time.Second
+
 // fit records that a job's salts were compared with rows of its table.
 type fit struct {
 	checked atomic.Bool
+	unknown atomic.Pointer[time.Time]     // time of the check that has compared no salt of the rows of the table; nil after another result
 	regions atomic.Pointer[loader.Region] // first element of the list of regions at the time of the check
 	flight  singleflight.Group
+}
+
+// known reports whether no check is needed: salts were compared, or could not be a short time ago.
+func (f *fit) known() bool {
+	at := f.unknown.Load()
+	return f.checked.Load() || at != nil && time.Since(*at) < repeatCheck
+}
+
+// note records the result of a check, unless another check has changed it since before.
+func (f *fit) note(found query.Salts, before *time.Time) {
+	var at *time.Time
+	if found == query.SaltsUnknown {
+		now := time.Now()
+		at = &now
+	}
+	f.unknown.CompareAndSwap(before, at)
 }
 
 // salted is a table, or an index, whose salts can be compared.
 type salted interface {
 	Name() loader.TableName
-	CheckSalts(ctx context.Context) (done bool, err error)
+	CheckSalts(ctx context.Context) (query.Salts, error)
 }
 
 // recheck repeats the check when the list of regions was read again. Requests do not wait for that, but if it finds other salts, they
@@ -31,32 +52,38 @@ func (f *fit) recheck(ctx context.Context, c query.Cluster, t salted) error {
 	if err != nil {
 		return err
 	}
-	if f.checked.Load() && f.regions.Load() == &regions[0] {
+	if f.known() && f.regions.Load() == &regions[0] {
 		return nil
 	}
-	done, err := t.CheckSalts(ctx)
+	found, err := t.CheckSalts(ctx)
 	if err != nil {
 		if errors.Is(err, query.ErrSaltsUnfit) {
 			f.checked.Store(false)
+			f.unknown.Store(new(time.Time)) // a check that has read before this one changes nothing
 		}
 		return err
 	}
 	f.regions.Store(&regions[0])
-	f.checked.Store(done)
+	f.checked.Store(found == query.SaltsFit)
+	f.note(found, f.unknown.Load())
 	return nil
 }
 
-// check compares the salts once, as soon as there are rows. Concurrent callers share the check.
+// check compares the salts once, as soon as there are rows with salts that can be computed. Concurrent callers share the check.
 func (f *fit) check(ctx context.Context, t salted) error {
-	if f.checked.Load() {
+	if f.known() {
 		return nil
 	}
 	done := f.flight.DoChan("", func() (any, error) {
 		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), probeTime, errDeadline)
 		defer cancel()
-		done, err := t.CheckSalts(ctx)
-		if done {
+		before := f.unknown.Load()
+		found, err := t.CheckSalts(ctx)
+		if err == nil && found == query.SaltsFit {
 			f.checked.Store(true)
+		}
+		if err == nil {
+			f.note(found, before)
 		}
 		return nil, err
 	})

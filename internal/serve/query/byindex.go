@@ -100,7 +100,7 @@ func (x *Index) Needs() []string { return slices.Clone(x.columns) }
 func (x *Index) Name() loader.TableName { return x.index.name }
 
 // CheckSalts is [Table.CheckSalts] of the index.
-func (x *Index) CheckSalts(ctx context.Context) (done bool, err error) {
+func (x *Index) CheckSalts(ctx context.Context) (Salts, error) {
 	return x.index.CheckSalts(ctx)
 }
 

@@ -30,38 +30,56 @@ const (
 
 // Probe reads the beginning of the first row, which shows that the table can be read. The table may be empty.
 func (t *Table) Probe(ctx context.Context) error {
-	req := loader.ScanRequest{Table: t.name, Families: t.job.Families(), MaxRows: 1, RowBytes: checkedBytes, ChunkBytes: checkedBytes, CacheBlocks: true, Prompt: true}
-	err := t.cluster.Scan(ctx, req, func(loader.Row) error { return nil })
-	if errors.Is(err, loader.ErrRowTooLarge) {
-		return nil
-	}
-	return cluster.Failure(err)
+	_, err := t.hasRows(ctx)
+	return err
 }
 
-// CheckSalts reads a few rows and computes their salts from their columns, or from their keys if the table does not have the columns as text. With a
-// wrong modulus at least half of the rows differ, so if a quarter differs the error is ErrSaltsUnfit. Salts that cannot be computed count as equal. done
-// is false if no row was met yet.
-func (t *Table) CheckSalts(ctx context.Context) (done bool, err error) {
-	if t.key == nil || len(keyrange.Split(t.key).Head) == 0 {
+// hasRows reads the beginning of the first row, and reports whether there is one.
+func (t *Table) hasRows(ctx context.Context) (found bool, err error) {
+	req := loader.ScanRequest{Table: t.name, Families: t.job.Families(), MaxRows: 1, RowBytes: checkedBytes, ChunkBytes: checkedBytes, CacheBlocks: true, Prompt: true}
+	err = t.cluster.Scan(ctx, req, func(loader.Row) error { found = true; return nil })
+	if errors.Is(err, loader.ErrRowTooLarge) {
 		return true, nil
+	}
+	return found, cluster.Failure(err)
+}
+
+// Salts is what a check of salts has found.
+type Salts int
+
+const (
+	// SaltsOfNoRow means that the table has no row.
+	SaltsOfNoRow Salts = iota
+	// SaltsUnknown means that the table has rows, and no salt was compared: those of other rows may be, later.
+	SaltsUnknown
+	// SaltsFit means that the salts that were compared are right, or that the job has none that can be computed.
+	SaltsFit
+)
+
+// CheckSalts reads a few rows and computes their salts from their columns, or from their keys if the table does not have the columns as text. With a
+// wrong modulus at least half of the rows differ, so if a quarter differs the error is ErrSaltsUnfit. Salts that cannot be computed count as equal.
+func (t *Table) CheckSalts(ctx context.Context) (Salts, error) {
+	if t.key == nil || len(keyrange.Split(t.key).Head) == 0 {
+		return SaltsFit, nil
 	}
 	regions, n, err := t.split(ctx)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	judge, err := t.newSaltJudge(n)
 	if err != nil {
-		return true, nil // no salt can be computed
+		return SaltsFit, nil // no salt can be computed
 	}
 	req := loader.ScanRequest{Table: t.name, CacheBlocks: true, RowBytes: checkedBytes, ChunkBytes: checkedBytes, Prompt: true}
 	if req.Columns = columnsOf(judge.cells); judge.parser != nil {
 		req.Columns, req.Families = nil, t.job.Families()
 	}
-	var seen, other, met int
+	var seen, other int
+	met := false
 	for _, r := range t.samples(regions, n) {
 		req.Start, req.Stop, req.MaxRows = r.Start, r.Stop, r.rows
 		err := t.cluster.Scan(ctx, req, func(row loader.Row) error {
-			met++
+			met = true
 			equal, known := judge.row(row)
 			if known {
 				seen++
@@ -72,19 +90,30 @@ func (t *Table) CheckSalts(ctx context.Context) (done bool, err error) {
 			return nil
 		})
 		if errors.Is(err, loader.ErrRowTooLarge) {
-			met, err = met+1, nil
+			met, err = true, nil
 		}
 		if err != nil {
-			return false, cluster.Failure(fmt.Errorf("read rows to check their salts: %w", err))
+			return 0, cluster.Failure(fmt.Errorf("read rows to check their salts: %w", err))
 		}
 	}
 	if 4*other > seen && !keygen.NeedsRegions(t.key) {
-		return false, fail.Errorf(fail.Check, "table %s: %w: %d of %s; say by which key they were written with %s", t.name, ErrSaltsUnfit, other, setting.Count(seen, "row"), setting.Key)
+		return 0, fail.Errorf(fail.Check, "table %s: %w: %d of %s; say by which key they were written with %s", t.name, ErrSaltsUnfit, other, setting.Count(seen, "row"), setting.Key)
 	}
 	if 4*other > seen {
-		return false, fail.Errorf(fail.Check, "table %s: %w: %d of %s, by a modulus of %d; say by which they were written with %s", t.name, ErrSaltsUnfit, other, setting.Count(seen, "row"), n, setting.SaltBuckets)
+		return 0, fail.Errorf(fail.Check, "table %s: %w: %d of %s, by a modulus of %d; say by which they were written with %s", t.name, ErrSaltsUnfit, other, setting.Count(seen, "row"), n, setting.SaltBuckets)
 	}
-	return met > 0, nil
+	if seen > 0 {
+		return SaltsFit, nil
+	}
+	if !met && len(req.Columns) > 0 { // rows without these columns are not in the scans
+		if met, err = t.hasRows(ctx); err != nil {
+			return 0, err
+		}
+	}
+	if met {
+		return SaltsUnknown, nil
+	}
+	return SaltsOfNoRow, nil
 }
 
 // saltJudge compares the salts of rows.

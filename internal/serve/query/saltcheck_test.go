@@ -84,14 +84,42 @@ func TestCheckSaltsWithoutCells(t *testing.T) {
 		for written, unfit := range map[string]bool{"salt(user, 7)": true, "salt(user)": false} {
 			s.Table, s.Key, s.Columns = "t", "salt(user) + user + '|' + ts", []string{"user", "ts"}
 			table, _ := writtenBy(t, s, written+" + user + '|' + ts")
-			if done, err := table.CheckSalts(t.Context()); errors.Is(err, ErrSaltsUnfit) != unfit || !unfit && (err != nil || !done) {
-				t.Errorf("%s, rows by %s: %t, %v", name, written, done, err)
+			if found, err := table.CheckSalts(t.Context()); errors.Is(err, ErrSaltsUnfit) != unfit || !unfit && (err != nil || found != SaltsFit) {
+				t.Errorf("%s, rows by %s: %d, %v", name, written, found, err)
 			}
 		}
 	}
 	table, _ := writtenBy(t, spec.Spec{Table: "t", Key: "salt(user) + md5hex(user) + ts", Columns: []string{"user", "ts"}, Mapping: typed}, "salt(user, 7) + md5hex(user) + ts")
-	if done, err := table.CheckSalts(t.Context()); err != nil || !done {
-		t.Errorf("salts that cannot be computed: %t, %v", done, err)
+	if found, err := table.CheckSalts(t.Context()); err != nil || found != SaltsFit {
+		t.Errorf("salts that cannot be computed: %d, %v", found, err)
+	}
+}
+
+// TestCheckSaltsOfOtherRows checks that a table whose rows have none of the salt's columns, are too large or are no keys of the job is not taken for an
+// empty one, nor for one whose salts are right.
+func TestCheckSaltsOfOtherRows(t *testing.T) {
+	s := spec.Spec{Table: "t", Key: "'u' + salt(user) + user + '|' + ts", Columns: []string{"user", "ts", "more"}}
+	table, c := writtenBy(t, s, "'u' + salt(user) + user + '|' + ts")
+	all := c.rows
+	cell := func(qualifier string, n int) []loader.Cell {
+		return []loader.Cell{{Family: []byte("f"), Qualifier: []byte(qualifier), Value: bytes.Repeat([]byte("x"), n)}}
+	}
+	for name, want := range map[string]struct {
+		rows  []loader.Row
+		found Salts
+	}{
+		"rows of the job":          {all, SaltsFit},
+		"none":                     {nil, SaltsOfNoRow},
+		"without the columns":      {[]loader.Row{{Key: []byte("u1user|1"), Cells: cell("more", 1)}}, SaltsUnknown},
+		"large, without them":      {[]loader.Row{{Key: []byte("u1user|1"), Cells: cell("more", checkedBytes+1)}}, SaltsUnknown},
+		"a large user":             {[]loader.Row{{Key: []byte("u1user|1"), Cells: cell("user", checkedBytes+1)}}, SaltsUnknown},
+		"keys of something else":   {[]loader.Row{{Key: []byte("a1user|1"), Cells: cell("user", 1)}}, SaltsUnknown},
+		"another family's columns": {[]loader.Row{{Key: []byte("u1user|1"), Cells: []loader.Cell{{Family: []byte("g"), Qualifier: []byte("user"), Value: []byte("x")}}}}, SaltsOfNoRow},
+	} {
+		c.rows = want.rows
+		if found, err := table.CheckSalts(t.Context()); err != nil || found != want.found {
+			t.Errorf("%s: %d, %v, want %d", name, found, err, want.found)
+		}
 	}
 }
 
