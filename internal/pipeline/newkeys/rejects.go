@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -15,7 +16,8 @@ import (
 
 // rejectFile collects the old keys of rows without a new one, one per line in
 // HBase's notation, followed by a tab and the reason. It is created with the
-// first row, under another name in its directory. It is safe for concurrent use.
+// first row, without a name on its disk, and copied when it is complete: a killed
+// process leaves nothing. It is safe for concurrent use.
 type rejectFile struct {
 	path string
 	keep bool // an attempt that has read all rows has written the file: one that fails must not replace it
@@ -39,7 +41,7 @@ func (f *rejectFile) write(key []byte, why error) error {
 	return fail.With(fail.HDFS, err)
 }
 
-// create creates the file under a temporary name, unless its path is no regular file, such as a pipe.
+// create creates the file and removes its name, unless its path is no regular file, such as a pipe.
 func (f *rejectFile) create() (err error) {
 	if info, statErr := os.Stat(f.path); statErr == nil && !info.Mode().IsRegular() {
 		f.file, err = os.OpenFile(f.path, os.O_WRONLY, 0)
@@ -48,8 +50,41 @@ func (f *rejectFile) create() (err error) {
 	if f.target, err = durable.Target(f.path); err != nil {
 		return err
 	}
-	f.file, err = os.CreateTemp(filepath.Dir(f.target), "."+filepath.Base(f.target)+".*") // mode 0600
-	return err
+	file, err := f.temp()
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(file.Name()); err != nil {
+		return errors.Join(err, file.Close())
+	}
+	f.file = file
+	return nil
+}
+
+// temp creates a file of mode 0600 in the directory of the path.
+func (f *rejectFile) temp() (*os.File, error) {
+	return os.CreateTemp(filepath.Dir(f.target), "."+filepath.Base(f.target)+".*")
+}
+
+// place copies the file to its path.
+func (f *rejectFile) place() error {
+	out, err := f.temp()
+	if err != nil {
+		return err
+	}
+	if _, err = f.file.Seek(0, io.SeekStart); err == nil {
+		_, err = io.Copy(out, f.file)
+	}
+	if err == nil {
+		err = out.Sync()
+	}
+	if err = errors.Join(err, out.Close()); err == nil {
+		err = os.Rename(out.Name(), f.target)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(out.Name()))
+	}
+	return durable.SyncDir(filepath.Dir(f.target))
 }
 
 // finish makes the file durable, and gives it its name; used reports whether there is one. After a failure of the reading, it keeps the file of an earlier
@@ -60,22 +95,11 @@ func (f *rejectFile) finish(failed bool) (used bool, err error) {
 	if f.file == nil {
 		return false, nil
 	}
-	temp := f.file.Name()
 	err = f.out.Flush()
-	if f.target != "" {
-		err = errors.Join(err, f.file.Sync())
+	if _, earlier := os.Stat(f.target); err == nil && f.target != "" && !(failed && f.keep && earlier == nil) {
+		err = f.place()
 	}
 	err = errors.Join(err, f.file.Close())
 	f.file = nil
-	_, earlier := os.Stat(f.target)
-	switch {
-	case f.target == "":
-	case err != nil || failed && f.keep && earlier == nil:
-		err = errors.Join(err, os.Remove(temp))
-	default:
-		if err = os.Rename(temp, f.target); err == nil {
-			err = durable.SyncDir(filepath.Dir(f.target))
-		}
-	}
 	return true, fail.With(fail.HDFS, err)
 }

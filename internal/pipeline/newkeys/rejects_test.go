@@ -39,3 +39,20 @@ func TestRejectsOfAFailedAttempt(t *testing.T) {
 		t.Errorf("left are %v, %v", left, err)
 	}
 }
+
+// TestRejectsOfAKilledAttempt checks that an attempt that does not come to its end leaves no file.
+func TestRejectsOfAKilledAttempt(t *testing.T) {
+	dir := t.TempDir()
+	f := &rejectFile{path: filepath.Join(dir, "rejects.keys")}
+	testcheck.Must(t, f.write([]byte("a"), errors.New("bad")))
+	testcheck.Must(t, f.out.Flush())
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+	if _, err := f.finish(false); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(f.path); err != nil || string(text) != "a\tbad\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
