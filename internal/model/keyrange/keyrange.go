@@ -17,6 +17,7 @@ import (
 type Rows struct {
 	Heads  [][]byte // distinct, in order, none a prefix of another
 	Lo, Hi []byte
+	Gaps   []Range // parts of [Lo, Hi) that have no rows of the range, in order: a scan may pass over them
 }
 
 // Start and Stop return the bounds of a scan of the rows with a head.
@@ -27,6 +28,16 @@ func (r Rows) Stop(head []byte) []byte {
 		return loader.PrefixEnd(head)
 	}
 	return slices.Concat(head, r.Hi)
+}
+
+// Past returns the first key with a head after the gap that a row key is in, nil if it is in none.
+func (r Rows) Past(head, key []byte) []byte {
+	for _, g := range r.Gaps {
+		if rest, ok := bytes.CutPrefix(key, head); ok && g.Has(rest) {
+			return slices.Concat(head, g.Stop)
+		}
+	}
+	return nil
 }
 
 // Has reports whether a row key is in the range.

@@ -104,6 +104,7 @@ func (k Key) widen(r *Rows, lo, hi [][]byte) (differs bool) {
 			}
 		}
 	}
+	var after []Range // keys after the bound with a value that is before it
 	for i := first; i < len(hi); i++ {
 		if k.separator(i) == nil {
 			continue
@@ -114,10 +115,15 @@ func (k Key) widen(r *Rows, lo, hi [][]byte) (differs bool) {
 				return
 			}
 			differs = true
-			if end := loader.PrefixEnd(key); len(end) == 0 || r.Hi != nil && bytes.Compare(end, r.Hi) > 0 {
+			end := loader.PrefixEnd(key)
+			after = append(after, Range{key, end})
+			if len(end) == 0 || r.Hi != nil && bytes.Compare(end, r.Hi) > 0 {
 				r.Hi = end
 			}
 		})
+	}
+	if k.separated(len(hi)) {
+		r.Gaps = between(to, after)
 	}
 	for i := first; i < len(lo); i++ {
 		if k.separator(i) == nil {
@@ -130,6 +136,34 @@ func (k Key) widen(r *Rows, lo, hi [][]byte) (differs bool) {
 		}
 	}
 	return differs
+}
+
+// between returns the ranges between a key and the first of some ranges, and between these.
+func between(from []byte, ranges []Range) (gaps []Range) {
+	slices.SortFunc(ranges, func(a, b Range) int { return bytes.Compare(a.Start, b.Start) })
+	for _, r := range ranges {
+		if bytes.Compare(from, r.Start) < 0 {
+			gaps = append(gaps, Range{from, r.Start})
+		}
+		if len(r.Stop) == 0 {
+			break
+		}
+		if bytes.Compare(from, r.Stop) < 0 {
+			from = r.Stop
+		}
+	}
+	return gaps
+}
+
+// separated reports whether all bytes of each of the first n parts are before those of the next part, whatever its value, or the part has one length.
+func (k Key) separated(n int) bool {
+	for i, p := range k.Rest[:n] {
+		c, err := keygen.Check(p, keygen.CheckOptions{})
+		if !isLiteral(p) && (err != nil || c.Min != c.Max) && k.separator(i) == nil && i+1 < len(k.Rest) {
+			return false
+		}
+	}
+	return true
 }
 
 // separator returns the constant bytes that follow a part, if the part has several lengths and a value may have a lower byte than theirs.

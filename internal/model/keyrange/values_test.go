@@ -74,6 +74,9 @@ func TestByValue(t *testing.T) {
 				if want && !got {
 					t.Fatalf("%s from %q to %q: row %q, key %q is not read: %v", spec, from, to, row, key, err)
 				}
+				if want && slices.ContainsFunc(r.Heads, func(head []byte) bool { return r.Past(head, key) != nil }) {
+					t.Fatalf("%s from %q to %q: row %q, key %q is in a gap of %q", spec, from, to, row, key, r.Gaps)
+				}
 				if got && v != nil {
 					values := fields(v.Columns())
 					got, _ = v.Has(values)
@@ -90,6 +93,27 @@ func TestByValue(t *testing.T) {
 	}
 	if exact < 20 || widened < 20 {
 		t.Errorf("%d ranges of keys, and %d of values", exact, widened)
+	}
+}
+
+// TestGapsOfValues checks which parts of a widened range have no rows of the range.
+func TestGapsOfValues(t *testing.T) {
+	for _, c := range []struct{ spec, from, to, gaps string }{
+		{"a + '|' + b", "R1", "R10", "R10-R1|"}, {"a + '|' + b", "R1", "R100", "R100-R10| R10}-R1|"}, {"a + '|' + b", "R1", "R2", ""}, {"a + '|' + b", "R1", "R10,5", "R10|5-R1|"},
+		{"a + '|' + b", "", "R10", "R10-R1| R1}-R|"}, {"salt(a, 3) + a + '|' + b", "R1", "R10", "R10-R1|"}, {"a + '+' + b", "R1", "R10", ""}, {"a + '|' + b + '|' + c", "R1", "R10,15", "R10|15-R10|1| R10|1}-R1|"},
+		{"pad(a, 3) + b + '|' + c", "1,x", "1,xy", "001xy-001x|"}, {"a + b + '|' + c", "R1,x", "R1,xy", ""},
+	} {
+		list := func(text string) []string {
+			return slices.DeleteFunc(strings.Split(text, ","), func(v string) bool { return v == "" })
+		}
+		r, v, err := parseKey(t, c.spec).ByValue(1, list(c.from), list(c.to))
+		var gaps []string
+		for _, g := range r.Gaps {
+			gaps = append(gaps, string(g.Start)+"-"+string(g.Stop))
+		}
+		if got := strings.Join(gaps, " "); err != nil || got != c.gaps || got != "" && v == nil {
+			t.Errorf("%s from %q to %q: gaps %q, want %q, %v", c.spec, c.from, c.to, got, c.gaps, err)
+		}
 	}
 }
 

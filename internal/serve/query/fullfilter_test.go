@@ -2,12 +2,16 @@ package query
 
 import (
 	"bytes"
+	"context"
+	"fmt"
+	"slices"
 	"testing"
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 )
@@ -103,5 +107,49 @@ func TestFullFilter(t *testing.T) {
 	}
 	if _, err := fullFilter(jobtest.Resolve(t, spec.Spec{}), k, Query{}); fail.KindOf(err) != fail.Config {
 		t.Errorf("no range: %v", err)
+	}
+}
+
+// countedRows counts the rows that scans of a cluster read.
+type countedRows struct {
+	*fakeCluster
+	read int
+}
+
+func (c *countedRows) Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.Row) error) error {
+	return c.fakeCluster.Scan(ctx, req, func(r loader.Row) error { c.read++; return fn(r) })
+}
+
+// TestGapsArePassedOver reads a range of values whose rows are far apart: the bound's value begins with another one of the range. The rows between them
+// are not all read, whatever the limit of a page.
+func TestGapsArePassedOver(t *testing.T) {
+	m := &memoryTable{keeps: true}
+	add := func(rule, id string) {
+		m.rows = append(m.rows, loader.Row{Key: []byte(rule + "|" + id), Cells: []loader.Cell{{Family: []byte("f"), Qualifier: []byte("rule"), Value: []byte(rule)}}})
+	}
+	for i := range 20_000 {
+		add(fmt.Sprintf("R1%07d", i), "x")
+	}
+	add("R1", "m")
+	add("R10", "m")
+	add("R1", "n")
+	slices.SortFunc(m.rows, func(a, b loader.Row) int { return bytes.Compare(a.Key, b.Key) })
+	job := jobtest.Resolve(t, spec.Spec{Table: "t", Key: "rule + '|' + id", Columns: []string{"rule", "id"}})
+	for _, limit := range []int64{0, 1, 2} {
+		c := &countedRows{fakeCluster: &fakeCluster{memoryTable: m, regions: splitAt(1)}}
+		table, err := NewTable(c, job)
+		testcheck.Must(t, err)
+		var keys []string
+		for page, more := "", true; more; more = page != "" {
+			st, err := table.Read(t.Context(), Query{From: []string{"R1"}, To: []string{"R10"}, Limit: limit, Page: page}, func(r loader.Row) error {
+				keys = append(keys, string(r.Key))
+				return nil
+			})
+			testcheck.Must(t, err)
+			page = st.Next
+		}
+		if !slices.Equal(keys, []string{"R1|m", "R1|n"}) || c.read > 4*passOver {
+			t.Errorf("limit %d: rows %q, %d read", limit, keys, c.read)
+		}
 	}
 }

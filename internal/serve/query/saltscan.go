@@ -22,7 +22,8 @@ type headScan struct {
 	head  []byte
 	next  []byte // start of the next batch
 	stop  []byte
-	keep  func(loader.Row) bool // nil: all rows
+	keep  func(loader.Row) bool   // nil: all rows
+	past  func(key []byte) []byte // returns the first key after the gap in the range that a key is in; nil: there are no gaps
 
 	rows    []loader.Row // current batch, from the current row on
 	batch   *rowBatch    // that batch
@@ -66,28 +67,28 @@ func (s *headScan) prefetch(ctx context.Context) {
 	s.pending = make(chan fetched, 1)
 	start, ask, pending := s.next, s.ask, s.pending
 	f := &s.merge.fetchers
-	f.wg.Go(func() { pending <- f.inTurn(ctx, start, s.stop, ask, s.keep) })
+	f.wg.Go(func() { pending <- f.inTurn(ctx, s, start, ask) })
 }
 
 // nextBatch returns the batch that prefetch started to read, or reads it in this goroutine.
 func (s *headScan) nextBatch(ctx context.Context) fetched {
 	if s.pending == nil {
-		return s.merge.fetchers.inTurn(ctx, s.next, s.stop, s.ask, s.keep)
+		return s.merge.fetchers.inTurn(ctx, s, s.next, s.ask)
 	}
 	b := <-s.pending
 	s.pending = nil
 	return b
 }
 
-// inTurn reads a batch once a slot is free.
-func (f *fetchers) inTurn(ctx context.Context, start, stop []byte, ask int64, keep func(loader.Row) bool) fetched {
+// inTurn reads a batch of a head once a slot is free.
+func (f *fetchers) inTurn(ctx context.Context, s *headScan, start []byte, ask int64) fetched {
 	select {
 	case f.slots <- struct{}{}:
 		defer func() { <-f.slots }()
 	case <-ctx.Done():
 		return fetched{err: context.Cause(ctx)}
 	}
-	return f.fetch(ctx, start, stop, ask, keep)
+	return f.fetch(ctx, s, start, ask)
 }
 
 func (f *fetchers) take() *rowBatch {
@@ -112,18 +113,25 @@ func (s *headScan) release() {
 	}
 }
 
-func (f *fetchers) fetch(ctx context.Context, start, stop []byte, ask int64, keep func(loader.Row) bool) fetched {
-	req := f.req
-	req.Start, req.Stop = start, stop
+// passOver is the number of rows in sequence that the filter removes before a gap is passed over: that ends a scan.
+const passOver = 64
+
+// fetch reads a batch from a row key on. It reads only fields of the head that do not change.
+func (f *fetchers) fetch(ctx context.Context, s *headScan, start []byte, ask int64) fetched {
+	req, keep := f.req, s.keep
+	req.Start, req.Stop = start, s.stop
 	if keep == nil {
 		req.MaxRows = ask // otherwise rows that the filter removes would count
 	}
 	b := fetched{batch: f.take()}
-	read := int64(0)
+	read, removed := int64(0), 0
 	each := func(r loader.Row) error {
 		read++
 		before := b.batch.bytes
 		kept := keep == nil || keep(r)
+		if removed++; kept {
+			removed = 0
+		}
 		switch {
 		case kept && f.lent != nil:
 			b.batch.refer(r)
@@ -139,6 +147,11 @@ func (f *fetchers) fetch(ctx context.Context, start, stop []byte, ask int64, kee
 			b.next = loader.After(r.Key)
 			b.last = b.next == nil
 			return errFull
+		}
+		if removed >= passOver && s.past != nil {
+			if b.next = s.past(r.Key); b.next != nil {
+				return errFull
+			}
 		}
 		return nil
 	}

@@ -60,6 +60,9 @@ func newMerge(scanner rowScanner, req loader.ScanRequest, r keyrange.Rows, o mer
 	}
 	for _, head := range r.Heads {
 		s := &headScan{merge: m, head: head, next: r.Start(head), stop: r.Stop(head), keep: o.keep, ask: ask}
+		if len(r.Gaps) > 0 {
+			s.past = func(key []byte) []byte { return r.Past(head, key) }
+		}
 		if p := o.after; p != nil {
 			at := append(bytes.Clone(head), p.key...)
 			if bytes.Compare(head, p.head) <= 0 {
