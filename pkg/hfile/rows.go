@@ -112,8 +112,12 @@ func (b *Rows) view(key, data []byte, lens []int32) {
 			longest = max(longest, l)
 		}
 	}
-	if (size == 0 || values != len(data)) && b.err == nil {
-		b.err = fmt.Errorf("row of %d bytes has %d bytes of values, its lengths say %d, and at least one cell is needed", len(key), len(data), values)
+	switch {
+	case b.err != nil:
+	case size == 0:
+		b.err = fmt.Errorf("row of %d bytes has no cell", len(key))
+	case values != len(data):
+		b.err = fmt.Errorf("row of %d bytes has %d bytes of values, and its lengths say %d", len(key), len(data), values)
 	}
 	if longest >= maxSharedValue || len(key) >= b.form.row {
 		b.unshared = true

@@ -165,7 +165,7 @@ func (m *Merge) displace(c *cursor) error {
 // be called once, after all merges. The list is valid until the sort is closed.
 func (s *Sorter) Displaced(list int) ([]Displaced, error) {
 	if list < 0 || list >= len(s.displaced) {
-		return nil, fmt.Errorf("a sort with %s of displaced records has no list %d", setting.Count(len(s.displaced), "list"), list)
+		return nil, fmt.Errorf("list %d does not exist: the sort has %s of displaced records", list, setting.Count(len(s.displaced), "list"))
 	}
 	l := s.displaced[list]
 	if err := l.seal(); err != nil {

@@ -223,7 +223,7 @@ func (w *Writer) Add(region int, seq uint64, key []byte, payload int) ([]byte, e
 		return nil, errKey(key)
 	}
 	if payload < 0 {
-		return nil, fmt.Errorf("a payload of %d bytes", payload)
+		return nil, fmt.Errorf("a payload cannot have %d bytes", payload)
 	}
 	if !w.arena.room(len(key) + payload) {
 		if w.sorter.done || w.sorter.closed { // their arenas have no room
@@ -271,7 +271,7 @@ func errKey(key []byte) error {
 // inOrder returns an error for a row of a region that does not exist, or that does not follow the last one.
 func (w *Writer) inOrder(region int, seq uint64) error {
 	if region < 0 || region >= w.sorter.options.Regions {
-		return fmt.Errorf("a row of region %d of a sort with %s", region, setting.Count(w.sorter.options.Regions, "region"))
+		return fmt.Errorf("region %d does not exist: the sort has %s", region, setting.Count(w.sorter.options.Regions, "region"))
 	}
 	if w.rows > 0 && seq <= w.lastSeq && (seq < w.lastSeq || region <= w.lastRegion) {
 		return fmt.Errorf("sequence number %d after %d", seq, w.lastSeq)
