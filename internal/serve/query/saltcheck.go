@@ -44,7 +44,7 @@ func (t *Table) hasRows(ctx context.Context) (found bool, err error) {
 	return found, cluster.Failure(err)
 }
 
-// Salts is what a check of salts has found.
+// Salts is the result of a check of salts.
 type Salts int
 
 const (

@@ -130,7 +130,7 @@ func TestCraftedLengths(t *testing.T) {
 	}
 }
 
-// TestRowsThatCannotBe checks that a row of a region that does not exist, a payload below 0 and a list that was not asked for are errors, and that
+// TestRowsThatCannotBe checks that a row of a region that does not exist, a payload below 0 and a list that does not exist are errors, and that
 // a budget that New refuses has a forecast.
 func TestRowsThatCannotBe(t *testing.T) {
 	s, w := newLimited(t)
