@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"bulkload/internal/test/testcheck"
 )
 
 // TestMidpoint compares index keys with those of a plain function that makes the key between two cells from a new slice, for rows and for qualifiers,
@@ -18,7 +20,7 @@ func TestMidpoint(t *testing.T) {
 		}
 		return append(m, left[n]+1)
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		text := rapid.SliceOfN(rapid.SampledFrom([]byte{0, 1, 'a', 0xfe, 0xff}), 0, 5)
 		family := []byte("f")
 		a := appendKey(nil, text.Draw(t, "row"), family, text.Draw(t, "qualifier"), 5, Put)

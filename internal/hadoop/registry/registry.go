@@ -34,7 +34,8 @@ func (o Options) String() string {
 	return "ZooKeeper " + o.Quorum
 }
 
-// Registry finds the servers of one cluster, and keeps what it found until [Registry.Forget]. It may be used by any number of goroutines.
+// Registry finds the servers of one cluster, and keeps what it found until [Registry.Forget]. It may be used by any number of goroutines. A nil
+// Registry is closed.
 type Registry struct {
 	options Options
 	rpc     *hbaserpc.Client
@@ -92,6 +93,9 @@ func (e *LookupError) Unwrap() error { return e.Err }
 
 // Forget drops the cached addresses, so that the next lookup asks again, unless they were looked up again since the given ones.
 func (r *Registry) Forget(old Places) {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.places.lookup == old.lookup {
@@ -102,12 +106,12 @@ func (r *Registry) Forget(old Places) {
 // find returns the cached addresses if they suffice, else asks. One session reads both, as a session costs more than a read. Concurrent
 // callers share it, and it does not end with the context of one of them.
 func (r *Registry) find(ctx context.Context, enough func(Places) bool) (Places, error) {
+	if r == nil || r.rpc.Closed() {
+		return Places{}, hbaserpc.ErrClosed
+	}
 	r.mu.Lock()
 	p := r.places
 	r.mu.Unlock()
-	if r.rpc.Closed() {
-		return p, hbaserpc.ErrClosed
-	}
 	if enough(p) {
 		return p, nil
 	}
