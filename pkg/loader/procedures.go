@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"syscall"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/emptypb"
@@ -31,30 +33,25 @@ const (
 	serverStartCode = 3 // ServerName.start_code
 )
 
-// Answers returns nil if a region server, named as in [Status.Started], answers a call. The master learns that a server is dead when its session at
-// ZooKeeper ends, which takes up to zookeeper.session.timeout (90 s): until then it lists the server as live, and does not recover it. A server that
-// refuses the user answers too.
-func (c *Cluster) Answers(ctx context.Context, server string) error {
+// Gone reports whether the address of a region server, named as in [Status.Started], shows that it does not run any more: the connection is refused,
+// another server has the address, or it starts or stops. The master learns that when the server's session at ZooKeeper ends, which takes up to
+// zookeeper.session.timeout (90 s): until then it lists the server as live, and does not recover it. A server that cannot be reached, or does not
+// answer, is not known to be gone.
+func (c *Cluster) Gone(ctx context.Context, server string) bool {
 	host, rest, _ := strings.Cut(server, ",")
 	port, started, _ := strings.Cut(rest, ",")
 	l, err := c.rpc.Connect(ctx, net.JoinHostPort(host, port), hbaserpc.AdminService)
 	resp := &emptypb.Empty{}
 	if err == nil {
-		err = l.InvokeWithin(ctx, c.cfg.CallTimeout, "GetServerInfo", raw(nil), resp)
+		err = l.InvokeWithin(ctx, min(c.cfg.CallTimeout, 10*time.Second), "GetServerInfo", raw(nil), resp)
 	}
-	_, login := errors.AsType[*hbaserpc.LoginError](err)
-	switch {
-	case login || Refused(err) && hbaserpc.ReactionTo(err) != hbaserpc.Relocate: // relocate: it starts or stops
-		return nil
-	case err != nil:
-		return fmt.Errorf("region server %s: %w", server, err)
+	if err != nil {
+		return errors.Is(err, syscall.ECONNREFUSED) || hbaserpc.ReactionTo(err) == hbaserpc.Relocate
 	}
 	info, _ := bytesField(resp.ProtoReflect().GetUnknown(), serverInfo)
 	name, _ := bytesField(info, infoServer)
-	if code, ok := varintField(name, serverStartCode); !ok || fmt.Sprint(code) != started {
-		return fmt.Errorf("region server %s: another one has its address: it was started at %d", server, code)
-	}
-	return nil
+	code, ok := varintField(name, serverStartCode)
+	return ok && fmt.Sprint(code) != started
 }
 
 // Recovering reports whether the master is still recovering a dead region server. Until that ends, the master may write the server's WAL entries

@@ -1,15 +1,19 @@
 package loader
 
 import (
+	"context"
 	"errors"
+	"net"
+	"os"
+	"syscall"
 	"testing"
 
 	"bulkload/internal/hadoop/frames"
 	"bulkload/internal/test/testrpc"
 )
 
-// TestAnswers checks which answers show that a region server is alive, and is the one that was started at a time.
-func TestAnswers(t *testing.T) {
+// TestGone checks which answers show that a region server is not the one that was started at a time. One that cannot be reached may run.
+func TestGone(t *testing.T) {
 	info := func(code uint64) []byte {
 		name := frames.AppendNumber(frames.AppendNumber(frames.AppendBytes(nil, 1, []byte("rs")), 2, 16020), serverStartCode, code)
 		return frames.AppendBytes(nil, serverInfo, frames.AppendBytes(nil, infoServer, name))
@@ -17,26 +21,31 @@ func TestAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer []byte
 		err    error
-		alive  bool
+		gone   bool
 	}{
-		"itself":              {answer: info(1700000000000), alive: true},
-		"another since":       {answer: info(1700000000001)},
+		"itself":              {answer: info(1700000000000)},
+		"another since":       {answer: info(1700000000001), gone: true},
 		"no name":             {},
-		"denied":              {err: thrown("org.apache.hadoop.hbase.security.AccessDeniedException", "no"), alive: true},
-		"it starts":           {err: thrown("org.apache.hadoop.hbase.ipc.ServerNotRunningYetException", "not yet")},
-		"it stops":            {err: thrown("org.apache.hadoop.hbase.regionserver.RegionServerStoppedException", "bye")},
+		"denied":              {err: thrown("org.apache.hadoop.hbase.security.AccessDeniedException", "no")},
+		"it starts":           {err: thrown("org.apache.hadoop.hbase.ipc.ServerNotRunningYetException", "not yet"), gone: true},
+		"it stops":            {err: thrown("org.apache.hadoop.hbase.regionserver.RegionServerStoppedException", "bye"), gone: true},
 		"a broken connection": {err: errors.New("none")},
 	} {
 		cluster := stubCluster(Config{})
+		defer cluster.Close()
 		serveStub(cluster, "rs:16020", func(call *testrpc.Call) error {
 			call.Answer.ProtoReflect().SetUnknown(c.answer)
 			return c.err
 		})
-		if err := cluster.Answers(t.Context(), "rs,16020,1700000000000"); (err == nil) != c.alive {
-			t.Errorf("%s: %v", name, err)
+		if got := cluster.Gone(t.Context(), "rs,16020,1700000000000"); got != c.gone {
+			t.Errorf("%s: gone is %t", name, got)
 		}
-		if err := cluster.Answers(t.Context(), "elsewhere,16020,1700000000000"); err == nil {
-			t.Errorf("%s: a server that is not there answers", name)
+	}
+	for why, err := range map[string]error{"connection refused": syscall.ECONNREFUSED, "unknown host": &net.DNSError{Name: "rs", IsNotFound: true}, "timeout": os.ErrDeadlineExceeded} {
+		cluster := stubCluster(Config{Dialer: func(context.Context, string, string) (net.Conn, error) { return nil, err }})
+		defer cluster.Close()
+		if got := cluster.Gone(t.Context(), "rs,16020,1700000000000"); got != (err == syscall.ECONNREFUSED) {
+			t.Errorf("%s: gone is %t", why, got)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func (r *restore) begin(ctx context.Context) error {
 	if r.inPlace() {
 		begun.Snapshot = tablesource.NewName(r.table, now)
 		var err error
-		if begun.Servers, err = r.witnesses(ctx); err != nil {
+		if begun.Servers, err = r.servers(ctx); err != nil {
 			return err
 		}
 	}
@@ -187,8 +187,12 @@ func (r *restore) verifyRestored(ctx context.Context) error {
 			return r.notRestored("%s cells of timestamp %d", setting.Count(left, "row has"), r.stamp)
 		}
 	}
-	if err := r.awaitRecovery(ctx); err != nil {
+	unlisted, gone, err := r.dead(ctx)
+	if err != nil {
 		return err
+	}
+	if all := append(unlisted, gone...); len(all) > 0 {
+		r.died = all[0]
 	}
 	if r.died != "" && r.result.Verify == "full" { // the new snapshot includes edits that HBase has replayed
 		if err := u.job.DropSnapshots(ctx, u.cluster, checkpoint.PlaceRestored); err != nil {

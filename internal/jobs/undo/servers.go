@@ -1,7 +1,6 @@
 package undo
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -32,56 +31,59 @@ func (r *restore) servers(ctx context.Context) ([]string, error) {
 	return s.Started, cluster.Failure(err)
 }
 
-// unheard returns the error of a region server that does not answer, nil if all answer.
-func (r *restore) unheard(ctx context.Context, servers []string) error {
+// dead returns the region servers that were alive when the undo began and are not alive now: those that the master does not list any more, and those
+// that it lists and that are gone ([loader.Cluster.Gone]). Without the right to see them, none are known.
+func (r *restore) dead(ctx context.Context) (unlisted, gone []string, err error) {
+	was := r.undo.job.Undo.Servers
+	if !r.inPlace() || len(was) == 0 {
+		return nil, nil, nil
+	}
+	now, err := r.servers(ctx)
+	if err != nil || len(now) == 0 {
+		return nil, nil, err
+	}
 	var calls errgroup.Group
 	calls.SetLimit(32)
-	for _, name := range servers {
-		calls.Go(func() error { return r.undo.cluster.Answers(ctx, name) })
+	found := make([]bool, len(was))
+	for i, name := range was {
+		if !slices.Contains(now, name) {
+			unlisted = append(unlisted, name)
+			continue
+		}
+		calls.Go(func() error {
+			found[i] = r.undo.cluster.Gone(ctx, name)
+			return nil
+		})
 	}
-	return calls.Wait()
-}
-
-// witnesses returns the live region servers. It refuses if one of them does not answer: the master will find out that it is dead, and write its edits,
-// after the restore.
-func (r *restore) witnesses(ctx context.Context) ([]string, error) {
-	servers, err := r.servers(ctx)
-	if err != nil {
-		return nil, err
+	_ = calls.Wait() // no call has an error
+	for i, name := range was {
+		if found[i] {
+			gone = append(gone, name)
+		}
 	}
-	if err := r.unheard(ctx, servers); err != nil {
-		return nil, fail.With(fail.Load, fmt.Errorf("nothing is changed: %w (the master has not noticed yet: wait until it has recovered the server)", err))
-	}
-	return servers, nil
+	return unlisted, gone, ctx.Err()
 }
 
 // awaitRecovery waits until the master has recovered the region servers that have died since the undo began, and keeps the name of one of them in
-// r.died. Edits from its log are replayed when the table is put into service, and verification detects them. A server that does not answer counts as
-// dead: the master may list it as live until its session at ZooKeeper ends.
+// r.died. Edits from its log are replayed when the table is put into service, and verification detects them. A server that is gone and that the master
+// lists for longer is no reason to leave the table out of service.
 func (r *restore) awaitRecovery(ctx context.Context) error {
-	was := r.undo.job.Undo.Servers
-	if !r.inPlace() || len(was) == 0 {
-		return nil
-	}
 	limited, cancel := context.WithTimeout(ctx, recovery)
 	defer cancel()
 	pauses := retry.Policy{First: 100 * time.Millisecond, Most: 2 * time.Second}
 	for asked := 1; ; asked++ {
-		now, err := r.servers(ctx)
-		if err != nil || len(now) == 0 {
+		unlisted, gone, err := r.dead(ctx)
+		if err != nil {
 			return err
 		}
-		dead := slices.DeleteFunc(slices.Clone(was), func(name string) bool { return slices.Contains(now, name) })
-		if len(dead) > 0 && r.died == "" {
-			r.died = dead[0]
+		if all := append(unlisted, gone...); len(all) > 0 && r.died == "" {
+			r.died = all[0]
 			r.undo.options.Events.Warn("a region server died while the table was out of service: HBase may apply its log to the restored table, which verification of kind full looks for", "server", r.died)
 		}
-		listed := slices.DeleteFunc(slices.Clone(was), func(name string) bool { return slices.Contains(dead, name) })
-		unheard := r.unheard(ctx, listed)
-		if unheard == nil && r.died == "" {
-			return nil
-		}
-		if unheard == nil {
+		if len(gone) == 0 {
+			if r.died == "" {
+				return nil
+			}
 			under, err := r.undo.cluster.Recovering(ctx)
 			if err != nil && !loader.Refused(err) {
 				return cluster.Failure(err)
@@ -90,8 +92,15 @@ func (r *restore) awaitRecovery(ctx context.Context) error {
 				return nil
 			}
 		}
-		if err := pauses.Sleep(limited, asked); err != nil {
-			return cmp.Or(ctx.Err(), fail.With(fail.Load, fmt.Errorf("the master has not recovered a region server within %s: %w", recovery, cmp.Or(unheard, err))))
+		switch err := pauses.Sleep(limited, asked); {
+		case err == nil:
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case len(gone) > 0:
+			r.undo.options.Events.Warn("a region server refuses connections, and the master lists it as live: if it is dead, look at the table again when the master has recovered it", "server", gone[0])
+			return nil
+		default:
+			return fail.With(fail.Load, fmt.Errorf("the master has not recovered region server %s within %s", r.died, recovery))
 		}
 	}
 }
