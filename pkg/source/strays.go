@@ -125,12 +125,18 @@ func (r *Reader) strayReason(start, end int, values []Span) string {
 		return reasonSub
 	case r.strays.cr != "" && bytes.HasSuffix(record, []byte{'\r'}) && !r.escaped(record):
 		return r.strays.cr
-	case values != nil && r.repeatsHeader(values) && r.off+int64(start) == r.file.dataStart && !r.file.isHeaded() && r.file.facts.Dialect != dialect.Dump:
+	case values != nil && r.repeatsHeader(values) && r.isFirst(start) && !r.file.isHeaded() && r.file.facts.Dialect != dialect.Dump:
 		return reasonFirst
 	case values != nil && r.repeatsHeader(values):
 		return reasonHeader
 	}
 	return ""
+}
+
+// isFirst reports whether only blank lines stand before the record at start, in the same split.
+func (r *Reader) isFirst(start int) bool {
+	from := r.file.dataStart - r.off
+	return from >= 0 && from <= int64(start) && len(bytes.Trim(r.buf[from:start], "\r\n")) == 0
 }
 
 // undecidedSub returns the length of the end mark of a last record of buf[:n] that ends with 0x1A, 0 for others: whether it is data shows only when it is

@@ -40,6 +40,13 @@ func TestStrays(t *testing.T) {
 	}
 }
 
+// TestHeaderAfterBlankLines checks that a header after blank lines is taken for one in the split that has both.
+func TestHeaderAfterBlankLines(t *testing.T) {
+	o := Options{Format: FormatCSV, Header: HeaderNone, Columns: []string{"a", "b"}}
+	tt := stray{in: "\n\r\na,b\n1,2\n", o: o, want: []string{"!it is the names of the columns, as a header is", "1/2"}}
+	tt.read(t, writeFile(t, "x.txt", []byte(tt.in)), 0)
+}
+
 // strayDialect returns a preset with changes.
 func strayDialect(t *testing.T, name string, changes ...func(*dialect.Dialect)) *dialect.Dialect {
 	d := dialectOf(t, name, nil)

@@ -61,18 +61,24 @@ func convert(setting string, node ast.Node, t reflect.Type) (_ ast.Node, err err
 			return n.Value, nil // a scalar, which the decoder refuses
 		}
 	case *ast.MappingNode:
+		if err := refuse(setting, n, t); err != nil {
+			return nil, err
+		}
 		for _, v := range n.Values {
 			if err := convertField(v, t); err != nil {
 				return nil, err
 			}
 		}
-		return n, refuse(setting, n, t)
+		return n, nil
 	case *ast.MappingValueNode:
-		if err := convertField(n, t); err != nil {
+		if err := refuse(setting, n, t); err != nil {
 			return nil, err
 		}
-		return n, refuse(setting, n, t)
+		return n, convertField(n, t)
 	case *ast.SequenceNode:
+		if err := refuse(setting, n, t); err != nil {
+			return nil, err
+		}
 		for i, v := range n.Values {
 			if t.Kind() != reflect.Slice {
 				break
@@ -88,7 +94,7 @@ func convert(setting string, node ast.Node, t reflect.Type) (_ ast.Node, err err
 				return nil, err
 			}
 		}
-		return n, refuse(setting, n, t)
+		return n, nil
 	}
 	if err := refuse(setting, node, t); err != nil {
 		return nil, err
@@ -121,13 +127,15 @@ func refuse(setting string, node ast.Node, t reflect.Type) error {
 		}
 	case *ast.MappingNode, *ast.MappingValueNode:
 		is = "fields of its own"
-	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+	case *ast.StringNode, *ast.LiteralNode, *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode, *ast.BoolNode:
 		s, _ := Text(n)
 		switch {
+		case t.Kind() == reflect.Struct || t.Kind() == reflect.Map:
+			return BadNode(node, fmt.Sprintf("%s takes fields of its own, not %q", setting, s))
 		case t.Kind() == reflect.Bool && n.Type() != ast.BoolType:
 			return BadNode(node, fmt.Sprintf("%s takes %s, not %q", setting, want, s))
 		case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String:
-			return BadNode(node, fmt.Sprintf("%s takes a list: [%s]", setting, s))
+			return BadNode(node, fmt.Sprintf("%s takes a list: [%q]", setting, s))
 		case t.Kind() == reflect.Slice:
 			return BadNode(node, setting+" takes a list")
 		}

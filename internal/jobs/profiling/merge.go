@@ -5,10 +5,7 @@ import (
 	"sync"
 
 	"bulkload/internal/formats/profile"
-	"bulkload/internal/model/fail"
-	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
-	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 )
 
@@ -25,20 +22,10 @@ type merger struct {
 	free    []*profile.Tally
 }
 
-// openMemory returns the memory of the tallies of a number of open parts, and of the total, in whole MiB.
-func openMemory(columns, parts int) spec.Size {
-	const mib = 1 << 20
-	return spec.Size((int64(parts+1)*profile.Memory(columns) + mib - 1) / mib * mib)
-}
-
-// openParts returns the number of parts that can be open at a time: twice the number of workers, or as many as the memory has room for.
-func openParts(columns int, o build.Options) (int, error) {
-	open := min(int64(2*o.Workers), int64(o.Memory)/max(profile.Memory(columns), 1)-1)
-	if open < 1 {
-		return 0, fail.Errorf(fail.Config, "memory of %s is too little for a profile of %s: give %s %s, or profile fewer columns",
-			o.Memory, setting.Count(columns, "column"), setting.Memory, openMemory(columns, 1))
-	}
-	return int(open), nil
+// openParts returns the number of parts that can be open at a time: twice the number of workers, or as many as the memory has room for with the total.
+// One can always be open, since few inputs need the greatest memory of a tally.
+func openParts(columns int, o build.Options) int {
+	return int(max(1, min(int64(2*o.Workers), int64(o.Memory)/max(profile.Memory(columns), 1)-1)))
 }
 
 func newMerger(columns, most int) *merger {

@@ -200,12 +200,8 @@ func (r *reading) rows(rows []int, b *source.Batch, f *cells.Filter, again bool)
 // profile reads the parts and returns the profile.
 func (r *reading) profile(ctx context.Context) (*profile.Profile, error) {
 	columns := r.in.Source.Columns()
-	open, err := openParts(len(columns), r.options)
-	if err != nil {
-		return nil, err
-	}
-	m := newMerger(len(columns), open)
-	err = r.run(ctx, false, func() counter { return &columnCounter{merger: m, columns: len(columns)} })
+	m := newMerger(len(columns), openParts(len(columns), r.options))
+	err := r.run(ctx, false, func() counter { return &columnCounter{merger: m, columns: len(columns)} })
 	if err != nil {
 		return nil, err
 	}
