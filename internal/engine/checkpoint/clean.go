@@ -92,10 +92,11 @@ type cleaner struct {
 	env     *cluster.Env
 	options CleanOptions
 	now     time.Time
-	seen    map[string]bool // directories on HDFS of jobs with state on this machine, by URI
-	id      string          // of the cluster of HBase; empty: not asked for yet
-	idErr   error           // of the first request for it
-	shared  *loader.Cluster // cluster with the jobs' shared state; nil: not shared
+	seen    map[string]bool  // directories on HDFS of jobs with state on this machine, by URI
+	id      string           // of the cluster of HBase; empty: not asked for yet
+	idErr   error            // of the first request for it
+	shared  *loader.Cluster  // cluster with the jobs' shared state; nil: not shared
+	silent  map[string]error // file systems that did not answer, by their addresses
 	result  *Cleaning
 }
 
@@ -179,10 +180,7 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 	if err == nil {
 		err = c.endYARN(ctx, &left, trace)
 	}
-	if e := c.stagingOf(ctx, left, trace); e != nil { // the directory of a job that is kept is known, too
-		left.Remove, left.Because = false, setting.Plain("its directory on HDFS was not removed")
-		err = errors.Join(err, e)
-	}
+	err = errors.Join(err, c.stagingOf(ctx, &left, trace)) // the directory of a job that is kept is known, too
 	if err == nil && !elsewhere {
 		err = c.preparedOf(ctx, &left, trace)
 	}
@@ -190,15 +188,16 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 		var e error
 		for _, r := range trace.Resources() {
 			if !elsewhere || !r.inHBase() {
-				e = errors.Join(e, c.remove(ctx, dir, r))
+				e = errors.Join(e, c.remove(ctx, dir, &left, r))
 			}
 		}
 		if e == nil {
 			release, e = lock.remove, os.RemoveAll(dir)
 		}
-		if e != nil {
-			left.Remove, left.Because, err = false, setting.Plain("it was not removed"), e
+		if left.Remove && e != nil {
+			left.Remove, left.Because = false, setting.Plain("it was not removed")
 		}
+		err = e
 	}
 	c.result.Dirs = append(c.result.Dirs, left)
 	return err
@@ -237,23 +236,14 @@ func (c *cleaner) endYARN(ctx context.Context, left *Leftover, trace *Trace) err
 }
 
 // remove removes a resource of a job, except for staging directories on HDFS.
-func (c *cleaner) remove(ctx context.Context, dir string, r Resource) error {
+func (c *cleaner) remove(ctx context.Context, dir string, job *Leftover, r Resource) error {
 	switch r.Kind {
 	case ResourceSpill, ResourceStream:
 		return build.RemoveSpill(dir, r.Name)
 	case ResourceSnapshot:
 		return r.snapshot.onCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) error { return deleteSnapshot(ctx, hbase, r.snapshot) })
-	case ResourceCuts:
-		fsys, name, err := c.env.Resolve(r.Name)
-		if err == nil {
-			err = fail.With(fail.HDFS, fsys.RemoveAll(ctx, name))
-		}
-		if c.options.Force {
-			return nil // a file system out of reach does not keep the state
-		}
-		return err
-	case ResourceExport:
-		return removeExport(ctx, c.env, r.Name, r.token)
+	case ResourceCuts, ResourceExport:
+		return c.removeOutput(ctx, job, r)
 	case ResourceOffline:
 		return withCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) error {
 			name, err := loader.ParseTableName(r.Table)

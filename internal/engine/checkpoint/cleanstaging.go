@@ -20,44 +20,58 @@ import (
 )
 
 // stagingOf removes the directories on HDFS that a job's journal names, when
-// the job itself is removed. The error says why one still exists.
-func (c *cleaner) stagingOf(ctx context.Context, job Leftover, trace *Trace) error {
+// the job itself is removed. The error says why one still exists, or may exist.
+func (c *cleaner) stagingOf(ctx context.Context, job *Leftover, trace *Trace) error {
 	var errs []error
+	decided := *job
 	if trace.plan().Staging != "" { // even one that was removed: another job's directory may have its name
-		errs = append(errs, c.stagingAt(ctx, job, trace.plan().Staging))
+		errs = append(errs, c.stagingAt(ctx, job, decided, trace.plan().Staging, trace.Finished && trace.StagingEnd == StagingRemoved))
 	}
 	for _, r := range trace.Resources() {
 		if r.Kind == ResourceStaging && r.Name != trace.plan().Staging {
-			errs = append(errs, c.stagingAt(ctx, job, r.Name))
+			errs = append(errs, c.stagingAt(ctx, job, decided, r.Name, false))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// stagingAt is stagingOf for one directory.
-func (c *cleaner) stagingAt(ctx context.Context, job Leftover, uri string) error {
+// stagingAt is stagingOf for one directory, which the journal may call removed. decided is the job before any directory was looked at.
+func (c *cleaner) stagingAt(ctx context.Context, job *Leftover, decided Leftover, uri string, removed bool) error {
 	l, err := c.env.Conf.Resolve(uri)
 	if err != nil {
-		return err
+		return c.leave(ctx, job, uri, err)
 	}
 	c.seen[l.URI()] = true
 	if l.Local() || !staging.IsName(path.Base(l.Path)) {
-		if !job.Remove {
+		switch {
+		case !job.Remove:
 			return nil
+		case c.options.Force:
+			return c.leave(ctx, job, uri, errors.New("it is not a staging directory"))
 		}
-		return fmt.Errorf("its journal names %s, which is not a staging directory: remove it by hand", uri)
+		job.Remove, job.Because = false, setting.Plain("its directory on HDFS was not removed")
+		return setting.Errorf("its journal names %s, which is not a staging directory: remove it by hand (then %s removes the state)", uri, setting.Force)
 	}
-	fsys, err := c.env.FS(l)
+	fsys, seen, err := c.look(ctx, l)
+	if removed && unanswered(err) && ctx.Err() == nil {
+		if job.Remove {
+			job.Because = setting.Textf("%s; its journal says that %s was removed, and HDFS does not answer", job.Because, uri)
+		}
+		return nil
+	}
 	if err != nil {
+		return c.leave(ctx, job, uri, err)
+	}
+	if seen == nil {
+		return nil
+	}
+	left := decided
+	left.Kind, left.Path, left.Bytes = "staging", l.String(), seen.bytes
+	if err := c.removeStaging(ctx, fsys, l.Path, left); err != nil {
+		job.Remove, job.Because = false, setting.Plain("its directory on HDFS was not removed")
 		return err
 	}
-	seen, err := lookAround(ctx, fsys, l.Path)
-	if err != nil || seen == nil {
-		return fail.With(fail.HDFS, err)
-	}
-	left := job
-	left.Kind, left.Path, left.Bytes = "staging", l.String(), seen.bytes
-	return c.removeStaging(ctx, fsys, l.Path, left)
+	return nil
 }
 
 // removeStaging removes a directory on HDFS, if left says so, and lists it.
@@ -83,15 +97,16 @@ func (c *cleaner) stagings(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fsys, err := c.env.FS(l)
+	fsys, err := c.fs(l)
 	if err != nil {
-		return err
+		return fail.With(fail.HDFS, fmt.Errorf("%s: %w", l, err))
 	}
 	list, err := fsys.ReadDir(ctx, l.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
+		c.heard(ctx, l, err)
 		return fail.With(fail.HDFS, err)
 	}
 	var errs []error
@@ -147,49 +162,43 @@ func (t *Trace) mayRun(left *Leftover) {
 }
 
 // preparedOf removes HBase's staging directories that the journal of a removed job names. A job
-// stays if one of them has a file.
+// stays if one of them has a file, or cannot be looked at.
 func (c *cleaner) preparedOf(ctx context.Context, job *Leftover, trace *Trace) error {
 	var errs []error
 	decided := *job
 	for _, token := range slices.Sorted(maps.Keys(trace.Prepared)) {
-		left, err := c.prepared(ctx, decided, token, trace.Prepared[token])
-		if left != nil {
-			c.result.Dirs = append(c.result.Dirs, *left)
-			if job.Remove && !left.Remove {
-				job.Remove, job.Because = false, setting.Plain("its directory below HBase's staging directory was not removed")
-			}
-		}
-		errs = append(errs, err)
+		errs = append(errs, c.prepared(ctx, job, decided, token, trace.Prepared[token]))
 	}
 	return errors.Join(errs...)
 }
 
-// prepared describes one of HBase's staging directories; nil if it does not exist.
-func (c *cleaner) prepared(ctx context.Context, job Leftover, token, table string) (*Leftover, error) {
+// prepared is preparedOf for one directory. decided is the job before any directory was looked at.
+func (c *cleaner) prepared(ctx context.Context, job *Leftover, decided Leftover, token, table string) error {
 	l, err := c.env.Conf.Resolve(token)
 	if err != nil {
-		return nil, err
+		return c.leave(ctx, job, token, err)
 	}
 	c.seen[l.URI()] = true
-	fsys, err := c.env.FS(l)
+	_, seen, err := c.look(ctx, l)
 	if err != nil {
-		return nil, err
+		return c.leave(ctx, job, token, err)
 	}
-	seen, err := lookAround(ctx, fsys, l.Path)
 	if seen == nil {
-		return nil, nil
+		return nil
 	}
-	left := job
+	left := decided
 	left.Kind, left.Path, left.Table, left.Bytes = "staging", l.String(), table, seen.bytes
-	if err == nil && left.Remove && c.options.Remove {
+	if left.Remove && c.options.Remove {
 		err = withCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) error {
 			return removePrepared(ctx, c.env, hbase, token, table)
 		}, 1)
 	}
 	if err != nil {
 		left.Remove, left.Because = false, setting.Plain("it was not removed")
+		job.Remove, job.Because = false, setting.Plain("its directory below HBase's staging directory was not removed")
 	}
-	return &left, err
+	c.result.Dirs = append(c.result.Dirs, left)
+	return err
 }
 
 // environment is the content of a directory and of those below it.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"regexp"
 	"slices"
@@ -38,9 +39,9 @@ func (c *cleaner) unclaimed(ctx context.Context) error {
 		return nil // nothing else in Clean needs HBase's directory
 	}
 	l = l.Join("staging")
-	fsys, err := c.env.FS(l)
+	fsys, err := c.fs(l)
 	if err != nil {
-		return err
+		return fail.With(fail.HDFS, fmt.Errorf("%s: %w", l, err))
 	}
 	var list []fs.FileInfo
 	info, err := fsys.Stat(ctx, l.Path)

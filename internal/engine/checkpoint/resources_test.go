@@ -103,7 +103,7 @@ func TestCleanRemovesCutFiles(t *testing.T) {
 	c := &cleaner{env: &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}}
 	r := Resource{Kind: ResourceCuts, Name: "file://" + dir + "/_loading-0123456789ab"}
 	for range 2 { // it may be gone already
-		testcheck.Must(t, c.remove(t.Context(), "", r))
+		testcheck.Must(t, c.remove(t.Context(), "", &Leftover{Remove: true}, r))
 	}
 	if fileExists(filepath.Join(dir, "_loading-0123456789ab")) || !fileExists(filepath.Join(dir, "f/whole")) || !fileExists(filepath.Join(dir, "_loading-ba9876543210/f/cut")) {
 		t.Error("not the directory of the cut files is removed, or more")
