@@ -261,6 +261,9 @@ func Read(ctx context.Context, files build.Files, name string) (*Plan, error) {
 	if err == nil && p.Schema != 1 {
 		err = fmt.Errorf("schema %d is not known to this version", p.Schema)
 	}
+	if errors.Is(err, errOtherVersion) {
+		err = fmt.Errorf("%w, or remove it and what its shares have left, and plan again", err)
+	}
 	if err != nil {
 		return nil, fail.With(fail.Config, fmt.Errorf("plan %s: %w", name, err))
 	}

@@ -2,6 +2,7 @@ package share
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -26,17 +27,20 @@ func Seal(v any, sum *string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	*sum = fmt.Sprintf("sha256:%x", sha256.Sum256(b))
+	*sum = sumOf(b)
 	b, err = json.MarshalIndent(v, "", " ")
 	return append(b, '\n'), err
 }
 
-// Unseal parses the output of [Seal]. It returns an error for changed text and for unknown fields.
+func sumOf(b []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(b)) }
+
+// Unseal parses the output of [Seal]. It returns an error for changed text and for unknown fields. If the text is as another
+// version wrote it, the error says so.
 func Unseal(b []byte, v any, sum *string) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return err
+		return cmp.Or(ofAnother(b), err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("something follows it")
@@ -46,9 +50,25 @@ func Unseal(b []byte, v any, sum *string) error {
 		return err
 	}
 	if *sum != has {
-		return errors.New("it is not what was written: its checksum is wrong")
+		return cmp.Or(ofAnother(b), errors.New("it is not what was written: its checksum is wrong"))
 	}
 	return nil
+}
+
+// errOtherVersion reports the output of [Seal] of another version, whose values have other fields.
+var errOtherVersion = fail.Errorf(fail.Config, "another version of bulkload wrote it: continue with that version")
+
+// ofAnother returns errOtherVersion if text is unchanged: its checksum is that of its own values, whatever fields they have.
+func ofAnother(b []byte) error {
+	var has struct{ Checksum string }
+	var text bytes.Buffer
+	if json.Unmarshal(b, &has) != nil || has.Checksum == "" || json.Compact(&text, b) != nil {
+		return nil
+	}
+	if sumOf(bytes.Replace(text.Bytes(), []byte(`"`+has.Checksum+`"`), []byte(`""`), 1)) != has.Checksum {
+		return nil
+	}
+	return errOtherVersion
 }
 
 // ReadSealed reads a file that has the output of [Seal].

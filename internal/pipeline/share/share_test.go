@@ -3,12 +3,14 @@ package share
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/source"
@@ -82,6 +84,40 @@ func TestSealed(t *testing.T) {
 		var back small
 		if err := Unseal([]byte(text), &back, &back.Checksum); err == nil {
 			t.Errorf("%s is read", fmt.Sprintf("%.60s", text))
+		}
+	}
+}
+
+// TestSealedByAnotherVersion checks that text with more or fewer fields than this version's is not taken for damaged, and that changed text of another
+// version is.
+func TestSealedByAnotherVersion(t *testing.T) {
+	type earlier struct {
+		A        string
+		Checksum string `json:"checksum"`
+	}
+	type later struct {
+		A        string
+		B        int
+		Checksum string `json:"checksum"`
+	}
+	a, z := earlier{A: "<é\""}, later{A: "<é\"", B: 1}
+	old, err := Seal(&a, &a.Checksum)
+	testcheck.Must(t, err)
+	newer, err := Seal(&z, &z.Checksum)
+	testcheck.Must(t, err)
+	for _, c := range []struct {
+		what   string
+		text   []byte
+		unseal func(b []byte) error
+	}{
+		{"an earlier version's", old, func(b []byte) error { v := later{}; return Unseal(b, &v, &v.Checksum) }},
+		{"a later version's", newer, func(b []byte) error { v := earlier{}; return Unseal(b, &v, &v.Checksum) }},
+	} {
+		if err := c.unseal(c.text); !errors.Is(err, errOtherVersion) || fail.KindOf(err) != fail.Config {
+			t.Errorf("%s: %v", c.what, err)
+		}
+		if err := c.unseal(bytes.Replace(c.text, []byte("é"), []byte("è"), 1)); err == nil || errors.Is(err, errOtherVersion) {
+			t.Errorf("%s, changed: %v", c.what, err)
 		}
 	}
 }
