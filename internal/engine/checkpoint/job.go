@@ -93,8 +93,12 @@ func (st *Job) reopen() error {
 	return nil
 }
 
-// Damaged returns the error about a job's journal that cannot be read. No command of the job can discard it, because it names what must be removed.
+// Damaged returns the error about a job's journal that cannot be read. No command of the job can discard it, because it names what must be removed. That
+// clean can is advised only for a journal that no other version can read.
 func Damaged(dir string, err error) error {
+	if e, ok := errors.AsType[*recordError](err); ok && e.version != "" {
+		return fail.With(fail.Config, err)
+	}
 	return fail.Errorf(fail.Config, "%w (bulkload clean %s %s %s discards the job's state, and may lose rows)", err, setting.Job, filepath.Base(dir), setting.Force)
 }
 
@@ -210,7 +214,7 @@ func (st *Job) record(e Event, data any) error {
 		return fail.With(fail.HDFS, err)
 	}
 	if err := st.apply(r); err != nil {
-		return fail.With(fail.Unexpected, &recordError{r, err})
+		return fail.With(fail.Unexpected, &recordError{record: r, err: err})
 	}
 	st.begun = st.begun || e == EventAttempt
 	st.stop.seen(st, r)

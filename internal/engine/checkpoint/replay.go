@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -136,7 +137,7 @@ func HistoryOf(records []journal.Record) (History, error) {
 	h := NewHistory()
 	for _, r := range records {
 		if err := h.apply(r); err != nil {
-			return h, &recordError{r, err}
+			return h, &recordError{r, err, lastVersion(records)}
 		}
 	}
 	return h, nil
@@ -203,11 +204,27 @@ func (h *History) step(r journal.Record, next string) {
 
 // recordError is an error about a record that this version cannot interpret.
 type recordError struct {
-	record journal.Record
-	err    error
+	record  journal.Record
+	err     error
+	version string // that continued the job last, and could interpret all records; empty: not known
 }
 
 func (e *recordError) Error() string {
+	if e.version != "" {
+		return fmt.Sprintf("record %d (%s) is of version %s, and this one cannot interpret it: run the job with that version", e.record.Seq, e.record.Event, e.version)
+	}
 	return fmt.Sprintf("record %d (%s): %v", e.record.Seq, e.record.Event, e.err)
 }
 func (e *recordError) Unwrap() error { return e.err }
+
+// lastVersion returns the version of the last attempt of a journal, even if this version cannot interpret its record.
+func lastVersion(records []journal.Record) string {
+	for _, r := range slices.Backward(records) {
+		if Event(r.Event) == EventAttempt {
+			var a struct{ Version string }
+			_ = json.Unmarshal(r.Data, &a)
+			return a.Version
+		}
+	}
+	return ""
+}
