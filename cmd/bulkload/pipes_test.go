@@ -64,7 +64,7 @@ func TestResultWithoutReader(t *testing.T) {
 	defer w.Close()
 	var log strings.Builder
 	cmd := exec.Command(os.Args[0], "-test.run=^TestResultWithoutReader$")
-	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), "BULKLOAD_TEST_UNREAD="+result), w, &log
+	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), "BULKLOAD_TEST_UNREAD="+result, "TMPDIR="+t.TempDir()), w, &log
 	err = cmd.Run()
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGPIPE || strings.Contains(log.String(), "broken pipe") {
 		t.Errorf("%v: %s", err, &log)
@@ -88,7 +88,7 @@ func TestLogWithoutReader(t *testing.T) {
 	testcheck.Must(t, errors.Join(err, r.Close()))
 	defer w.Close()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestLogWithoutReader$")
-	cmd.Env, cmd.Stderr = append(os.Environ(), "BULKLOAD_TEST_UNLOGGED="+dir), w
+	cmd.Env, cmd.Stderr = append(os.Environ(), "BULKLOAD_TEST_UNLOGGED="+dir, "TMPDIR="+t.TempDir()), w
 	if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), "1 row") {
 		t.Errorf("%v: %s", err, out)
 	}

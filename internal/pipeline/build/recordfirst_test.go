@@ -90,7 +90,7 @@ func TestFilesWithoutTheirRecordAreNotWrittenAgain(t *testing.T) {
 	s := jobtest.Resolve(t, spec.Spec{Inputs: []string{input}, Key: "salt(id, 10) + id", Timestamp: 1700000000000})
 	var mu sync.Mutex
 	files, again := 0, 0
-	w := WorkOptions{Workers: 2, Events: progress.Events{
+	w := WorkOptions{Workers: 2, SpillDir: t.TempDir(), Events: progress.Events{
 		OnHFile: func(progress.HFile) {
 			mu.Lock()
 			defer mu.Unlock()
