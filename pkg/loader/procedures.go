@@ -40,10 +40,13 @@ const (
 func (c *Cluster) Gone(ctx context.Context, server string) bool {
 	host, rest, _ := strings.Cut(server, ",")
 	port, started, _ := strings.Cut(rest, ",")
-	l, err := c.rpc.Connect(ctx, net.JoinHostPort(host, port), hbaserpc.AdminService)
+	const limit = 10 * time.Second // a server answers at once
+	// A connection of its own: one that was made before the server ended breaks without the reason.
+	l, err := c.rpc.Dial(ctx, net.JoinHostPort(host, port), hbaserpc.AdminService, limit)
 	resp := &emptypb.Empty{}
 	if err == nil {
-		err = l.InvokeWithin(ctx, min(c.cfg.CallTimeout, 10*time.Second), "GetServerInfo", raw(nil), resp)
+		defer l.Close()
+		err = l.InvokeWithin(ctx, limit, "GetServerInfo", raw(nil), resp)
 	}
 	if err != nil {
 		return errors.Is(err, syscall.ECONNREFUSED) || hbaserpc.ReactionTo(err) == hbaserpc.Relocate
