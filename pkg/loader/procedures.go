@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"syscall"
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"bulkload/internal/base/retry"
 	"bulkload/internal/hadoop/frames"
 	"bulkload/internal/hadoop/hbaserpc"
 )
@@ -38,6 +40,16 @@ const (
 // zookeeper.session.timeout (90 s): until then it lists the server as live, and does not recover it. A server that cannot be reached, or does not
 // answer, is not known to be gone.
 func (c *Cluster) Gone(ctx context.Context, server string) bool {
+	for tries := 1; ; tries++ {
+		gone, broke := c.looksGone(ctx, server)
+		if !broke || tries == 5 || retry.Sleep(ctx, 200*time.Millisecond) != nil {
+			return gone
+		}
+	}
+}
+
+// looksGone is Gone for one call. broke says that the connection was made and broke: a process that is ending still accepts connections.
+func (c *Cluster) looksGone(ctx context.Context, server string) (gone, broke bool) {
 	host, rest, _ := strings.Cut(server, ",")
 	port, started, _ := strings.Cut(rest, ",")
 	const limit = 10 * time.Second // a server answers at once
@@ -49,12 +61,13 @@ func (c *Cluster) Gone(ctx context.Context, server string) bool {
 		err = l.InvokeWithin(ctx, limit, "GetServerInfo", raw(nil), resp)
 	}
 	if err != nil {
-		return errors.Is(err, syscall.ECONNREFUSED) || hbaserpc.ReactionTo(err) == hbaserpc.Relocate
+		gone = errors.Is(err, syscall.ECONNREFUSED) || hbaserpc.ReactionTo(err) == hbaserpc.Relocate
+		return gone, errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrUnexpectedEOF)
 	}
 	info, _ := bytesField(resp.ProtoReflect().GetUnknown(), serverInfo)
 	name, _ := bytesField(info, infoServer)
 	code, ok := varintField(name, serverStartCode)
-	return ok && fmt.Sprint(code) != started
+	return ok && fmt.Sprint(code) != started, false
 }
 
 // Recovering reports whether the master is still recovering a dead region server. Until that ends, the master may write the server's WAL entries

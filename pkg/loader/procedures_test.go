@@ -41,6 +41,17 @@ func TestGone(t *testing.T) {
 			t.Errorf("%s: gone is %t", name, got)
 		}
 	}
+	dials := 0
+	ending := stubCluster(Config{Dialer: func(context.Context, string, string) (net.Conn, error) {
+		if dials++; dials < 3 {
+			return nil, syscall.ECONNRESET
+		}
+		return nil, syscall.ECONNREFUSED
+	}})
+	defer ending.Close()
+	if !ending.Gone(t.Context(), "rs,16020,1700000000000") || dials != 3 {
+		t.Errorf("a server that is ending is not gone after %d dials", dials)
+	}
 	for why, err := range map[string]error{"connection refused": syscall.ECONNREFUSED, "unknown host": &net.DNSError{Name: "rs", IsNotFound: true}, "timeout": os.ErrDeadlineExceeded} {
 		cluster := stubCluster(Config{Dialer: func(context.Context, string, string) (net.Conn, error) { return nil, err }})
 		defer cluster.Close()
