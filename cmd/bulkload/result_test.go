@@ -88,6 +88,7 @@ func TestResultOfStop(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the built program, which -short leaves out")
 	}
+	heedHangups(t)
 	dir := t.TempDir()
 	input := bigInput(t, dir)
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -110,12 +111,22 @@ func TestStopWhileStandardInputWaits(t *testing.T) {
 	}
 }
 
+// heedHangups has the children of the test stop at a SIGHUP, also if the test was started by nohup.
+func heedHangups(t *testing.T) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP) // a caught signal has its default effect in a child, an ignored one is ignored
+	t.Cleanup(func() { signal.Stop(c) })
+}
+
 // TestHangup checks that SIGHUP stops a run, also if it is sent twice, that it does not under nohup, and that a service receives it instead.
 func TestHangup(t *testing.T) {
 	mode := os.Getenv("BULKLOAD_TEST_HANGUP")
 	if mode == "" {
+		heedHangups(t)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
 		for mode, want := range map[string]string{"stop": "hangup", "nohup": "terminated", "service": "reloads"} {
-			cmd := exec.Command("sh", "-c", `if [ "$BULKLOAD_TEST_HANGUP" = nohup ]; then trap "" HUP; fi; exec "$0" -test.run='^TestHangup$'`, os.Args[0])
+			cmd := exec.CommandContext(ctx, "sh", "-c", `if [ "$BULKLOAD_TEST_HANGUP" = nohup ]; then trap "" HUP; fi; exec "$0" -test.run='^TestHangup$'`, os.Args[0])
 			cmd.Env = append(os.Environ(), "BULKLOAD_TEST_HANGUP="+mode)
 			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), want) {
 				t.Errorf("%s: %v: %s", mode, err, out)
