@@ -84,7 +84,7 @@ func (m *migration) goesOnByConsole(t *testing.T, n int) string {
 		}
 		return i >= 0, jobs
 	})
-	if status, _ := c.ask(t, "GET", "/jobs/"+running+"/report"); status != http.StatusServiceUnavailable && status != http.StatusOK {
+	if status, _ := c.ask(t, "GET", "/jobs/"+running+"/report"); status != http.StatusNotFound && status != http.StatusOK {
 		t.Errorf("the report: %d", status)
 	}
 	if status, _ := c.ask(t, "POST", "/jobs/"+running+"/resume"); status != http.StatusSeeOther {
