@@ -187,12 +187,8 @@ func (r *restore) verifyRestored(ctx context.Context) error {
 			return r.notRestored("%s cells of timestamp %d", setting.Count(left, "row has"), r.stamp)
 		}
 	}
-	unlisted, gone, err := r.dead(ctx)
-	if err != nil {
+	if _, err := r.dead(ctx); err != nil {
 		return err
-	}
-	if all := append(unlisted, gone...); len(all) > 0 {
-		r.died = all[0]
 	}
 	if r.died != "" && r.result.Verify == "full" { // the new snapshot includes edits that HBase has replayed
 		if err := u.job.DropSnapshots(ctx, u.cluster, checkpoint.PlaceRestored); err != nil {

@@ -1,6 +1,7 @@
 package undo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -31,59 +32,54 @@ func (r *restore) servers(ctx context.Context) ([]string, error) {
 	return s.Started, cluster.Failure(err)
 }
 
-// dead returns the region servers that were alive when the undo began and are not alive now: those that the master does not list any more, and those
-// that it lists and that are gone ([loader.Cluster.Gone]). Without the right to see them, none are known.
-func (r *restore) dead(ctx context.Context) (unlisted, gone []string, err error) {
+// dead keeps in r.died the name of a region server that was alive when the undo began and is not alive now: the master does not list it any more, or
+// lists it and it is gone ([loader.Cluster.Gone]). listed is one of the latter, empty if there is none. Without the right to see servers, none are known.
+func (r *restore) dead(ctx context.Context) (listed string, err error) {
 	was := r.undo.job.Undo.Servers
 	if !r.inPlace() || len(was) == 0 {
-		return nil, nil, nil
+		return "", nil
 	}
 	now, err := r.servers(ctx)
 	if err != nil || len(now) == 0 {
-		return nil, nil, err
+		return "", err
 	}
 	var calls errgroup.Group
 	calls.SetLimit(32)
-	found := make([]bool, len(was))
+	gone := make([]bool, len(was))
 	for i, name := range was {
 		if !slices.Contains(now, name) {
-			unlisted = append(unlisted, name)
+			r.died = cmp.Or(r.died, name)
 			continue
 		}
 		calls.Go(func() error {
-			found[i] = r.undo.cluster.Gone(ctx, name)
+			gone[i] = r.undo.cluster.Gone(ctx, name)
 			return nil
 		})
 	}
 	_ = calls.Wait() // no call has an error
-	for i, name := range was {
-		if found[i] {
-			gone = append(gone, name)
-		}
+	if i := slices.Index(gone, true); i >= 0 {
+		listed = was[i]
 	}
-	return unlisted, gone, ctx.Err()
+	r.died = cmp.Or(r.died, listed)
+	return listed, ctx.Err()
 }
 
-// awaitRecovery waits until the master has recovered the region servers that have died since the undo began, and keeps the name of one of them in
-// r.died. Edits from its log are replayed when the table is put into service, and verification detects them. A server that is gone and that the master
+// awaitRecovery waits until the master has recovered the region servers that have died since the undo began. Edits from its log are replayed when the table is put into service, and verification detects them. A server that is gone and that the master
 // lists for longer is no reason to leave the table out of service.
 func (r *restore) awaitRecovery(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, recovery)
 	defer cancel()
 	pauses := retry.Policy{First: 100 * time.Millisecond, Most: 2 * time.Second}
 	for asked := 1; ; asked++ {
-		unlisted, gone, err := r.dead(ctx)
-		if err != nil {
+		known := r.died != ""
+		listed, err := r.dead(ctx)
+		if err != nil || r.died == "" {
 			return err
 		}
-		if all := append(unlisted, gone...); len(all) > 0 && r.died == "" {
-			r.died = all[0]
+		if !known {
 			r.undo.options.Events.Warn("a region server died while the table was out of service: HBase may apply its log to the restored table, which verification of kind full looks for", "server", r.died)
 		}
-		if len(gone) == 0 {
-			if r.died == "" {
-				return nil
-			}
+		if listed == "" {
 			under, err := r.undo.cluster.Recovering(ctx)
 			if err != nil && !loader.Refused(err) {
 				return cluster.Failure(err)
@@ -96,8 +92,8 @@ func (r *restore) awaitRecovery(ctx context.Context) error {
 		case err == nil:
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case len(gone) > 0:
-			r.undo.options.Events.Warn("a region server refuses connections, and the master lists it as live: if it is dead, look at the table again when the master has recovered it", "server", gone[0])
+		case listed != "":
+			r.undo.options.Events.Warn("a region server refuses connections, and the master lists it as live: if it is dead, look at the table again when the master has recovered it", "server", listed)
 			return nil
 		default:
 			return fail.With(fail.Load, fmt.Errorf("the master has not recovered region server %s within %s", r.died, recovery))
