@@ -106,6 +106,41 @@ func ReplaceShared(name string, data []byte) error {
 	return write(name, data, 0o666, (*os.File).Sync, os.Rename, SyncDir)
 }
 
+// TempPattern returns the [os.CreateTemp] pattern of files that are written next to a file, before they have its name.
+func TempPattern(name string) string { return "." + filepath.Base(name) + ".*" }
+
+// Nameless creates a file of mode 0600 on the file system of a directory, and removes its name, so that a killed process leaves nothing. pattern has the
+// meaning that it has in [os.CreateTemp].
+func Nameless(dir, pattern string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, pattern)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// ReplaceBy is [Replace] for a file that a function writes. It does not follow symbolic links: see [Target]. The file's other name until it is complete is
+// one of [TempPattern].
+func ReplaceBy(name string, write func(*os.File) error) error {
+	f, err := os.CreateTemp(filepath.Dir(name), TempPattern(name)) // mode 0600
+	if err != nil {
+		return err
+	}
+	if err = write(f); err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return SyncDir(filepath.Dir(name))
+}
+
 // Create is [ReplaceShared] for a file that must not exist, with permissions as far as the umask lets them.
 func Create(name string, data []byte, mode os.FileMode) error {
 	return write(name, data, mode, (*os.File).Sync, rename, SyncDir)

@@ -181,3 +181,38 @@ func TestReplaceKeepsLinksAndDevices(t *testing.T) {
 		t.Errorf("the pipe is %v, %v", info, err)
 	}
 }
+
+// TestReplaceBy checks that a file has its name when it is complete, that a failed writer leaves the earlier file and nothing else, and that a nameless
+// file leaves nothing.
+func TestReplaceBy(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "x")
+	write := func(text string, fails error) error {
+		return ReplaceBy(name, func(f *os.File) error {
+			if match, err := filepath.Match(TempPattern(name), filepath.Base(f.Name())); err != nil || !match {
+				t.Errorf("the other name is %s, %v", f.Name(), err)
+			}
+			_, err := f.WriteString(text)
+			return errors.Join(err, fails)
+		})
+	}
+	if err := write("old", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := write("half", fs.ErrClosed); !errors.Is(err, fs.ErrClosed) {
+		t.Error(err)
+	}
+	f, err := Nameless(dir, TempPattern(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("more"); err != nil {
+		t.Error(err)
+	}
+	entries, err := os.ReadDir(dir)
+	text, readErr := os.ReadFile(name)
+	if len(entries) != 1 || string(text) != "old" || err != nil || readErr != nil {
+		t.Errorf("%v, %q, %v, %v", entries, text, err, readErr)
+	}
+}

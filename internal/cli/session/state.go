@@ -27,7 +27,7 @@ func removeOld(name string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	f, err := os.CreateTemp(filepath.Dir(name), durable.TempPattern(name))
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		e.Path = name
 	}

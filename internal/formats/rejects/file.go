@@ -94,24 +94,16 @@ func (f *File) Finish() (records int, err error) {
 	if f.err != nil {
 		return 0, f.err
 	}
-	out, err := os.CreateTemp(filepath.Dir(f.target), tempPattern(f.target)) // mode 0600
-	if err != nil {
-		return 0, err
-	}
-	err = f.spool.copyTo(out)
-	if err == nil {
-		err = out.Sync()
-	}
-	if err = errors.Join(err, out.Close()); err == nil {
-		_, err = f.replaceable(f.target) // a file that was created meanwhile is not replaced
-	}
-	if err == nil {
-		err = os.Rename(out.Name(), f.target)
-	}
-	if err != nil {
-		return 0, errors.Join(err, os.Remove(out.Name()))
-	}
-	return f.records, durable.SyncDir(filepath.Dir(f.target))
+	return f.records, durable.ReplaceBy(f.target, func(out *os.File) error {
+		if err := f.spool.copyTo(out); err != nil {
+			return err
+		}
+		if err := out.Sync(); err != nil { // it may take seconds
+			return err
+		}
+		_, err := f.replaceable(f.target) // a file that was created meanwhile is not replaced
+		return err
+	})
 }
 
 // Abort drops all records.
@@ -126,13 +118,10 @@ func (f *File) Abort() error {
 	return f.spool.Close()
 }
 
-// tempPattern returns the [os.CreateTemp] pattern of the temporary files next to a reject file.
-func tempPattern(path string) string { return "." + filepath.Base(path) + ".*" }
-
 // RemoveTemp removes the temporary files that a killed process has left next to a reject file. The caller must ensure that no other
 // process is writing the file.
 func (f *File) RemoveTemp() error {
-	dir, prefix := filepath.Dir(f.path), strings.TrimSuffix(tempPattern(f.path), "*")
+	dir, prefix := filepath.Dir(f.path), strings.TrimSuffix(durable.TempPattern(f.path), "*")
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil

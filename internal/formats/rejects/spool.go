@@ -2,11 +2,12 @@ package rejects
 
 import (
 	"cmp"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+
+	"bulkload/internal/base/durable"
 )
 
 // spoolMemory is the size in bytes of the lines that are buffered before they are written to disk.
@@ -41,12 +42,9 @@ type segment struct {
 }
 
 func newSpool(path string) (*spool, error) {
-	f, err := os.CreateTemp(filepath.Dir(path), tempPattern(path))
+	f, err := durable.Nameless(filepath.Dir(path), durable.TempPattern(path))
 	if err != nil {
 		return nil, err
-	}
-	if err := os.Remove(f.Name()); err != nil { // so that a killed process leaves no file
-		return nil, errors.Join(err, f.Close())
 	}
 	return &spool{file: f, open: make(map[int]*splitLines), most: spoolMemory}, nil
 }

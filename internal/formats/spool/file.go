@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"bulkload/internal/base/durable"
 )
 
 // ErrDamaged is wrapped by errors about a copy that has changed or is missing.
@@ -28,12 +30,9 @@ func Create(name string) (*File, error) {
 // CreateNameless creates an empty copy without a name, on the file system of a directory. The copy is deleted when it is closed, or when the process
 // ends. pattern has the meaning that it has in [os.CreateTemp].
 func CreateNameless(dir, pattern string) (*File, error) {
-	f, err := os.CreateTemp(dir, pattern)
+	f, err := durable.Nameless(dir, pattern)
 	if err != nil {
 		return nil, err
-	}
-	if err := os.Remove(f.Name()); err != nil {
-		return nil, errors.Join(err, f.Close())
 	}
 	return &File{f}, nil
 }

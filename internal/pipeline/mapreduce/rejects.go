@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 
 	"bulkload/internal/base/durable"
@@ -31,31 +30,15 @@ func joinRejects(ctx context.Context, fsys hdfsio.FS, dir string, maps []*MapDon
 	return some, writeRejects(ctx, fsys, dir, maps, of, local)
 }
 
-func writeRejects(ctx context.Context, fsys hdfsio.FS, dir string, maps []*MapDone, of func(*MapDone) string, local string) (err error) {
-	w, err := os.CreateTemp(filepath.Dir(local), "."+filepath.Base(local)+".*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(w.Name()))
+func writeRejects(ctx context.Context, fsys hdfsio.FS, dir string, maps []*MapDone, of func(*MapDone) string, local string) error {
+	return durable.ReplaceBy(local, func(w *os.File) (err error) {
+		for _, m := range maps {
+			if name := of(m); name != "" {
+				err = errors.Join(err, appendFile(ctx, fsys, path.Join(dir, mapsName, path.Base(name)), w))
+			}
 		}
-	}()
-	for _, m := range maps {
-		if name := of(m); name != "" {
-			err = errors.Join(err, appendFile(ctx, fsys, path.Join(dir, mapsName, path.Base(name)), w))
-		}
-	}
-	if err == nil {
-		err = w.Sync()
-	}
-	if err = errors.Join(err, w.Close()); err != nil {
 		return err
-	}
-	if err := os.Rename(w.Name(), local); err != nil {
-		return err
-	}
-	return durable.SyncDir(filepath.Dir(local))
+	})
 }
 
 func appendFile(ctx context.Context, fsys hdfsio.FS, name string, w io.Writer) (err error) {

@@ -50,41 +50,19 @@ func (f *rejectFile) create() (err error) {
 	if f.target, err = durable.Target(f.path); err != nil {
 		return err
 	}
-	file, err := f.temp()
-	if err != nil {
-		return err
-	}
-	if err := os.Remove(file.Name()); err != nil {
-		return errors.Join(err, file.Close())
-	}
-	f.file = file
-	return nil
-}
-
-// temp creates a file of mode 0600 in the directory of the path.
-func (f *rejectFile) temp() (*os.File, error) {
-	return os.CreateTemp(filepath.Dir(f.target), "."+filepath.Base(f.target)+".*")
+	f.file, err = durable.Nameless(filepath.Dir(f.target), durable.TempPattern(f.target))
+	return err
 }
 
 // place copies the file to its path.
 func (f *rejectFile) place() error {
-	out, err := f.temp()
-	if err != nil {
+	return durable.ReplaceBy(f.target, func(out *os.File) error {
+		if _, err := f.file.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		_, err := io.Copy(out, f.file)
 		return err
-	}
-	if _, err = f.file.Seek(0, io.SeekStart); err == nil {
-		_, err = io.Copy(out, f.file)
-	}
-	if err == nil {
-		err = out.Sync()
-	}
-	if err = errors.Join(err, out.Close()); err == nil {
-		err = os.Rename(out.Name(), f.target)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(out.Name()))
-	}
-	return durable.SyncDir(filepath.Dir(f.target))
+	})
 }
 
 // finish makes the file durable, and gives it its name; used reports whether there is one. After a failure of the reading, it keeps the file of an earlier
