@@ -112,18 +112,12 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 	if err := st.Check(ctx); err != nil {
 		return err
 	}
+	planned := ""
 	if st.Plan != nil && (!st.Finished || st.StagingEnd == StagingRemoved) { // the process may have been killed before the removal
-		if l, err := env.Conf.Resolve(st.Plan.Staging); err == nil && !l.Local() && staging.IsName(path.Base(l.Path)) {
-			fsys, err := env.FS(l)
-			if err != nil {
-				return err
-			}
-			for _, name := range []string{l.Path, path.Join(path.Dir(l.Path), staging.ProbeOf(l.Path))} {
-				if err := fsys.RemoveAll(ctx, name); err != nil {
-					return fail.With(fail.HDFS, fmt.Errorf("remove what the job left in %s: %w", name, err))
-				}
-			}
-		}
+		planned = st.Plan.Staging
+	}
+	if err := removeStage(ctx, env, planned); err != nil {
+		return err
 	}
 	if x := st.Exporting; x != nil && x.Token != "" { // a complete export has no token
 		if err := removeExport(ctx, env, x.Dir, x.Token); err != nil {
@@ -166,6 +160,30 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 		return err
 	}
 	st.stop.seen(st, first)
+	if st.lock.owner == nil {
+		return nil
+	}
+	return removeStage(ctx, env, planned) // a process that lost the job may have created it while the journal still named it, see giveUp
+}
+
+// removeStage removes a staging directory, given by its URI in a journal, and the directory for the checks of its job; empty: none.
+func removeStage(ctx context.Context, env *cluster.Env, uri string) error {
+	if uri == "" {
+		return nil
+	}
+	l, err := env.Conf.Resolve(uri)
+	if err != nil || l.Local() || !staging.IsName(path.Base(l.Path)) {
+		return nil
+	}
+	fsys, err := env.FS(l)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{l.Path, path.Join(path.Dir(l.Path), staging.ProbeOf(l.Path))} {
+		if err := fsys.RemoveAll(ctx, name); err != nil {
+			return fail.With(fail.HDFS, fmt.Errorf("remove what the job left in %s: %w", name, err))
+		}
+	}
 	return nil
 }
 

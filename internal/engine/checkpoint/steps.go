@@ -1,10 +1,13 @@
 package checkpoint
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"slices"
 
 	"bulkload/internal/base/cleanup"
+	"bulkload/internal/engine/journal"
 	"bulkload/internal/engine/statetable"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
@@ -83,8 +86,8 @@ func (st *Job) Work(ctx context.Context) (_ context.Context, end func(err *error
 // Check returns an error of kind [fail.Busy] if another process has taken over the job. Call it before removing anything that the other may use.
 func (st *Job) Check(ctx context.Context) error { return st.lock.Check(ctx) }
 
-// Stage creates the staging directory recorded in the journal, or finds it. If another process has ended the job and removed the directory while this
-// one was suspended, Stage removes the directory that it has created.
+// Stage creates the staging directory recorded in the journal, or finds it. If another process has taken over the job while this one was suspended, and
+// the job's journal does not name the directory any more, Stage removes the directory that it has created.
 func (st *Job) Stage(ctx context.Context, env *cluster.Env, uri string) (*staging.Dir, error) {
 	if err := st.Check(ctx); err != nil {
 		return nil, err
@@ -94,16 +97,35 @@ func (st *Job) Stage(ctx context.Context, env *cluster.Env, uri string) (*stagin
 		return nil, err
 	}
 	dir, err := staging.Make(ctx, env, at.Location)
-	checked := st.Check(ctx)
-	if lost, ok := errors.AsType[*statetable.LostError](checked); ok && (lost.Holder.Released || lost.Holder.Epoch == 0) {
-		ctx, cancel := cleanup.Context(ctx)
-		defer cancel()
-		_ = at.FS.Remove(ctx, at.Location.Path) // fails if it has files
-	}
-	if err == nil {
-		err = checked
+	if lost := st.Check(ctx); lost != nil {
+		st.giveUp(ctx, at, uri, lost)
+		if err == nil {
+			err = lost
+		}
 	}
 	return dir, err
+}
+
+// giveUp removes a staging directory that this process may have created after it lost the job, unless the journal, as it is now, names the directory.
+func (st *Job) giveUp(ctx context.Context, at *staging.Dir, uri string, cause error) {
+	if _, lost := errors.AsType[*statetable.LostError](cause); !lost {
+		return
+	}
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	now, err := st.lock.owner.Now(ctx)
+	if err != nil {
+		return
+	}
+	records, err := journal.Read(bytes.NewReader(textOf(now)))
+	if err != nil {
+		return
+	}
+	h, err := HistoryOf(records)
+	if err != nil || slices.ContainsFunc(h.Resources(), func(r Resource) bool { return r.Kind == ResourceStaging && r.Name == uri }) {
+		return
+	}
+	_ = at.FS.Remove(ctx, at.Location.Path) // fails if it has files
 }
 
 // Fail records why the attempt of this process ends, once. The record is information for people: without it the journal says that the attempt was

@@ -68,6 +68,9 @@ func (t *Table) Read(ctx context.Context, job string) (*Content, error) {
 	return t.read(ctx, job, families()...)
 }
 
+// Now returns the content of the owner's job as it is now, also if the job is lost.
+func (o *Owner) Now(ctx context.Context) (*Content, error) { return o.table.Read(ctx, o.job) }
+
 // mayRead returns an error if the user may not read each family. A scan of both silently omits one that the user may not read, and a job without its
 // records would begin again. Each family is scanned separately, for a row that is not a job. [loader.Cluster.MayRead] needs the master, this does not.
 func (t *Table) mayRead(ctx context.Context) error {
