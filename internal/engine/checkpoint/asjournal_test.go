@@ -50,7 +50,7 @@ func everyEvent() []struct {
 		event Event
 		data  any
 	}{
-		{EventDiscarded, DiscardedRecord{}}, {EventDiscarded, DiscardedRecord{Prepared: map[string]string{"hdfs://nn/hbase/staging/9": "t"}, Snapshot: &SnapshotRecord{Snapshot: "kept", Created: 5}, Fresh: &FreshRecord{Table: "t", From: "old", Made: made}}},
+		{EventDiscarded, DiscardedRecord{}}, {EventDiscarded, DiscardedRecord{Prepared: map[string]string{"hdfs://nn/hbase/staging/9": "t"}, Staging: []string{"hdfs://old/s"}, Snapshot: &SnapshotRecord{Snapshot: "kept", Created: 5}, Fresh: &FreshRecord{Table: "t", From: "old", Made: made}}},
 		{EventExporting, exporting}, {EventExported, ExportedRecord{Region: 1, Wrote: manifest.ExportedRegion{NoCells: 1}}},
 		{EventStream, streams.Record{Input: "-", Place: "-", Copy: "/tmp/copy"}},
 		{EventRekey, RekeyRecord{From: "old", Snapshot: "s", Own: true, Now: 5}},

@@ -1,8 +1,13 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"maps"
+	"path"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -14,6 +19,7 @@ import (
 	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/build"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
 )
 
 // Begin records that this process begins to work on the job, and returns the number of its attempt, from 1. version is the version of the program.
@@ -79,6 +85,50 @@ func LeftStaging(e progress.Events, path string, err error) {
 	if err != nil {
 		e.Warn("staging directory is left behind", "path", path, "error", err)
 	}
+}
+
+// discardStaging removes the staging directories of a job that starts over, and returns their names. A directory on a NameNode that is not HBase's, and does not answer, is
+// returned apart: it belongs to the job until clean removes it. That is refused if HBase may have files of it.
+func (st *Job) discardStaging(ctx context.Context, env *cluster.Env) (removed, left []string, err error) {
+	all := st.LeftStaging
+	if st.Plan != nil && (!st.Finished || st.StagingEnd == StagingRemoved) { // the process may have been killed before the removal
+		all = append(slices.Clip(all), st.Plan.Staging)
+	}
+	for _, uri := range all {
+		err := removeStage(ctx, env, uri)
+		if err == nil {
+			removed = append(removed, uri)
+			continue
+		}
+		l, e1 := env.Conf.Resolve(uri)
+		own, e2 := env.Conf.Resolve(cmp.Or(env.Conf.Value(cluster.RootDirKey), "hdfs:///"))
+		switch {
+		case !unanswered(err) || ctx.Err() != nil || errors.Join(e1, e2) == nil && fsKey(own) == fsKey(l):
+			return nil, nil, fail.With(fail.HDFS, fmt.Errorf("remove what the job left in %s: %w", uri, err))
+		case len(st.unresolved()) > 0:
+			return nil, nil, fail.Errorf(fail.HDFS, "HBase may have files of %s: %w (if that HDFS is gone: bulkload clean %s %s %s, then run again)", uri, unadvised(err), setting.Job, filepath.Base(st.Dir), setting.Force)
+		default:
+			env.Log.Warn("staging directory is left behind: clean removes it when its HDFS answers", "path", uri, "error", unadvised(err))
+			left = append(left, uri)
+		}
+	}
+	return removed, left, nil
+}
+
+// removeStage removes a staging directory, given by its URI in a journal, and the directory for the checks of its job. It leaves anything else.
+func removeStage(ctx context.Context, env *cluster.Env, uri string) error {
+	l, err := env.Conf.Resolve(uri)
+	if err != nil || l.Local() || !staging.IsName(path.Base(l.Path)) {
+		return nil
+	}
+	fsys, err := env.FS(l)
+	if err != nil {
+		return err
+	}
+	if err := fsys.RemoveAll(ctx, l.Path); err != nil {
+		return err
+	}
+	return fsys.RemoveAll(ctx, path.Join(path.Dir(l.Path), staging.ProbeOf(l.Path)))
 }
 
 // EndSpill removes sorted rows that are not needed any more. A failure is only a warning.

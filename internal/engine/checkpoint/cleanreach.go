@@ -58,9 +58,7 @@ func (c *cleaner) look(ctx context.Context, l hdfsio.Location) (hdfsio.FS, *envi
 // leave decides about a job with a directory that cannot be looked at, and may exist: the state that names it is kept. With Force the state is removed,
 // and the reason says where something may be left.
 func (c *cleaner) leave(ctx context.Context, job *Leftover, uri string, err error) error {
-	if e, ok := errors.AsType[*hdfsio.UnmetError](err); ok {
-		err = e.Err // its advice is about the setting of an address, and this one is the journal's
-	}
+	err = unadvised(err)
 	switch {
 	case !job.Remove:
 		return fail.Errorf(fail.HDFS, "%s cannot be looked at: %w", uri, err)
@@ -70,6 +68,14 @@ func (c *cleaner) leave(ctx context.Context, job *Leftover, uri string, err erro
 	}
 	job.Remove, job.Because = false, setting.Textf("its directory %s may be left: run clean again when HDFS answers (%s removes the state without it)", uri, setting.Force)
 	return fail.Errorf(fail.HDFS, "%s cannot be looked at: %w (%s removes the state without it)", uri, err, setting.Force)
+}
+
+// unadvised returns an error without advice about the setting of an address: the address is the journal's.
+func unadvised(err error) error {
+	if e, ok := errors.AsType[*hdfsio.UnmetError](err); ok {
+		return e.Err
+	}
+	return err
 }
 
 // removeOutput removes an incomplete export, or the directory of cut and merged files, of a job that is removed.

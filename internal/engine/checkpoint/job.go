@@ -112,11 +112,8 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 	if err := st.Check(ctx); err != nil {
 		return err
 	}
-	planned := ""
-	if st.Plan != nil && (!st.Finished || st.StagingEnd == StagingRemoved) { // the process may have been killed before the removal
-		planned = st.Plan.Staging
-	}
-	if err := removeStage(ctx, env, planned); err != nil {
+	removed, left, err := st.discardStaging(ctx, env)
+	if err != nil {
 		return err
 	}
 	if x := st.Exporting; x != nil && x.Token != "" { // a complete export has no token
@@ -141,7 +138,7 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 	if err := errors.Join(st.Resume().DropSpill(), st.Resume().DropStreams()); err != nil {
 		return fail.With(fail.HDFS, err)
 	}
-	kept := DiscardedRecord{Prepared: st.Prepared}
+	kept := DiscardedRecord{Prepared: st.Prepared, Staging: left}
 	if taken := st.KeptSnapshot(); taken.Snapshot != "" {
 		kept.Snapshot = &taken
 	}
@@ -163,28 +160,10 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 	if st.lock.owner == nil {
 		return nil
 	}
-	return removeStage(ctx, env, planned) // a process that lost the job may have created it while the journal still named it, see giveUp
-}
-
-// removeStage removes a staging directory, given by its URI in a journal, and the directory for the checks of its job; empty: none.
-func removeStage(ctx context.Context, env *cluster.Env, uri string) error {
-	if uri == "" {
-		return nil
+	for _, uri := range removed { // a process that lost the job may have created it again while the journal named it, see giveUp
+		err = errors.Join(err, removeStage(ctx, env, uri))
 	}
-	l, err := env.Conf.Resolve(uri)
-	if err != nil || l.Local() || !staging.IsName(path.Base(l.Path)) {
-		return nil
-	}
-	fsys, err := env.FS(l)
-	if err != nil {
-		return err
-	}
-	for _, name := range []string{l.Path, path.Join(path.Dir(l.Path), staging.ProbeOf(l.Path))} {
-		if err := fsys.RemoveAll(ctx, name); err != nil {
-			return fail.With(fail.HDFS, fmt.Errorf("remove what the job left in %s: %w", name, err))
-		}
-	}
-	return nil
+	return fail.With(fail.HDFS, err)
 }
 
 // KeptSnapshot returns the snapshot that a job keeps also when it starts over: the one that was requested for an unfinished job.

@@ -40,6 +40,7 @@ type History struct {
 	phase        string                          // phase that follows the finished steps
 	Submission   *build.SubmissionRecord         // the YARN job whose output has not been taken yet; nil: none
 	Weights      []int64                         // weights of the regions in YARN jobs; nil: there was none
+	LeftStaging  []string                        // staging directories of discarded attempts, which may exist
 	Prepared     map[string]string               // HBase's staging directories that may exist, with their tables
 	Snapshot     string                          // snapshot that was taken
 	Snapshotting SnapshotRecord                  // snapshot that was requested

@@ -53,6 +53,9 @@ func (h *History) Resources() []Resource {
 	if p := h.Plan; p != nil && (!h.Finished || h.StagingEnd == StagingKept) {
 		add(ResourceStaging, p.Staging, p.Table)
 	}
+	for _, uri := range h.LeftStaging {
+		add(ResourceStaging, uri, h.tableOf(0))
+	}
 	add(ResourceCuts, h.cuts(), h.tableOf(0))
 	if x := h.Exporting; x != nil && x.Token != "" && !h.Finished {
 		all = append(all, Resource{Kind: ResourceExport, Name: x.Dir, Table: x.Table, token: x.Token})
