@@ -38,8 +38,11 @@ func (st *Job) BeginStep(version string) Step {
 // is nil for a job without a staging directory.
 func (st *Job) End(ctx context.Context, r *result.Result, dir *staging.Dir, keep bool, e progress.Events) error {
 	done := DoneRecord{Result: new(*r.Summary()), Staging: StagingRemoved}
-	if keep {
+	switch {
+	case keep:
 		done.Staging = StagingKept
+	case st.Plan != nil && st.Plan.Staging != "":
+		done.Staging = StagingRemoving
 	}
 	if err := st.Record(EventDone, done); err != nil {
 		return err
@@ -48,7 +51,7 @@ func (st *Job) End(ctx context.Context, r *result.Result, dir *staging.Dir, keep
 	case keep:
 		st.Publish(ctx, dir, e)
 	case dir != nil:
-		LeftStaging(e, dir.Location.String(), dir.Remove(ctx))
+		st.endedStaging(dir.Remove(ctx), e)
 	}
 	return nil
 }
@@ -65,19 +68,35 @@ func (st *Job) Answer(ctx context.Context, env *cluster.Env, r *result.Result, e
 // EndStaging removes the staging directory of a job that is done, if a process was killed between the end and the removal. A directory that the job
 // was to keep stays, and so does the directory of another version's job, which does not record whether to keep it.
 func (st *Job) EndStaging(ctx context.Context, env *cluster.Env, e progress.Events) {
-	if st.StagingEnd != StagingRemoved || st.Plan.Staging == "" {
-		return
+	if st.removesStaging() && st.Plan.Staging != "" {
+		st.endedStaging(removeStaging(ctx, env, st.Plan.Staging), e)
 	}
-	DropStaging(ctx, env, st.Plan.Staging, e)
+}
+
+// removesStaging reports whether the staging directory of a finished job is not to be kept. It may exist, if a process was killed before the removal.
+func (h *History) removesStaging() bool {
+	return h.StagingEnd == StagingRemoving || h.StagingEnd == StagingRemoved
+}
+
+// endedStaging records that the staging directory of a finished job is removed, unless there was an error, which is only a warning.
+func (st *Job) endedStaging(err error, e progress.Events) {
+	if err == nil && st.StagingEnd == StagingRemoving {
+		err = st.Record(EventCleaned, TokenRecord{st.Plan.Staging})
+	}
+	LeftStaging(e, st.Plan.Staging, err)
 }
 
 // DropStaging removes a staging directory, given by its URI in a journal. A failure is only a warning.
 func DropStaging(ctx context.Context, env *cluster.Env, uri string, e progress.Events) {
+	LeftStaging(e, uri, removeStaging(ctx, env, uri))
+}
+
+func removeStaging(ctx context.Context, env *cluster.Env, uri string) error {
 	dir, err := staging.At(env, uri)
-	if err == nil {
-		err = dir.Remove(ctx)
+	if err != nil {
+		return err
 	}
-	LeftStaging(e, uri, err)
+	return dir.Remove(ctx)
 }
 
 // LeftStaging warns that a staging directory was not removed because of err, if err is not nil.
@@ -91,7 +110,7 @@ func LeftStaging(e progress.Events, path string, err error) {
 // returned apart: it belongs to the job until clean removes it. That is refused if HBase may have files of it.
 func (st *Job) discardStaging(ctx context.Context, env *cluster.Env) (removed, left []string, err error) {
 	all := st.LeftStaging
-	if st.Plan != nil && (!st.Finished || st.StagingEnd == StagingRemoved) { // the process may have been killed before the removal
+	if st.Plan != nil && (!st.Finished || st.removesStaging()) { // the process may have been killed before the removal
 		all = append(slices.Clip(all), st.Plan.Staging)
 	}
 	for _, uri := range all {

@@ -51,7 +51,7 @@ func loadEvents() []eventInfo {
 				h.forget(cmp.Or(f.From, f.To))
 				h.set([]loader.HFile{f.File}, FileReady)
 			}),
-		of(EventCleaned, journal.Later, "after HBase removed its staging directory", func(h *History, t TokenRecord) { h.prepare(t.Token, "") }),
+		of(EventCleaned, journal.Later, "after HBase removed its staging directory; after done, when the job's own is removed", (*History).clean),
 		eventInfo{Event: EventVerified, Record: &result.Verification{}, Synced: journal.Later, When: "after the table was compared with what was written",
 			apply: func(h *History, _ journal.Record) error { h.verified = true; return nil }}.followedBy("verify"),
 		of(EventCluster, journal.First, "after a cluster has the files of a job for several, and its tables were verified", func(h *History, c ClusterRecord) { h.Clusters[c.Conf] = c.Result }),
@@ -65,6 +65,13 @@ func loadEvents() []eventInfo {
 		ofRecord(EventDropping, journal.First, "before the table is dropped in whose place the job's has come", (*History).drop),
 		ofRecord(EventDropped, journal.First, "after it is dropped", (*History).drop),
 	}
+}
+
+func (h *History) clean(t TokenRecord) {
+	if h.Finished && h.Plan != nil && t.Token == h.Plan.Staging {
+		h.StagingEnd = StagingRemoved
+	}
+	h.prepare(t.Token, "")
 }
 
 func (h *History) snapshot(r journal.Record, s SnapshotRecord) error {

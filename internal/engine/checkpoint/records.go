@@ -222,8 +222,9 @@ type DoneRecord struct {
 
 // Whether the staging directory of a finished job is kept.
 const (
-	StagingKept    = "kept"
-	StagingRemoved = "removed"
+	StagingKept     = "kept"
+	StagingRemoving = "removing" // it is removed next, which [EventCleaned] records
+	StagingRemoved  = "removed"  // there is none, or, by earlier versions, it is removed next
 )
 
 // TokenRecord is HBase's staging directory for the load.

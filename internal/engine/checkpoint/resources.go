@@ -50,7 +50,7 @@ func (h *History) Resources() []Resource {
 		r := h.OwnSnapshots[place]
 		all = append(all, Resource{Kind: ResourceSnapshot, Name: r.Snapshot, Table: r.Table, snapshot: r})
 	}
-	if p := h.Plan; p != nil && (!h.Finished || h.StagingEnd == StagingKept) {
+	if p := h.Plan; p != nil && (!h.Finished || h.StagingEnd == StagingKept || h.StagingEnd == StagingRemoving) {
 		add(ResourceStaging, p.Staging, p.Table)
 	}
 	for _, uri := range h.LeftStaging {

@@ -9,10 +9,13 @@ import (
 	"testing"
 
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/staging"
+	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/streams"
 	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testfs"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -46,11 +49,37 @@ func TestResources(t *testing.T) {
 	step(EventPrepared, TokenRecord{"/hbase/staging/1"}, staging, prepared, table)
 	step(EventCleaned, TokenRecord{"/hbase/staging/1"}, staging, table)
 	step(EventDone, DoneRecord{Result: &result.Result{}, Staging: StagingKept}, staging)
-	step(EventDone, DoneRecord{Result: &result.Result{}, Staging: StagingRemoved})
+	step(EventDone, DoneRecord{Result: &result.Result{}, Staging: StagingRemoving}, staging)
+	step(EventCleaned, TokenRecord{"hdfs://nn/s"})
+	step(EventDone, DoneRecord{Result: &result.Result{}, Staging: StagingRemoved}) // by earlier versions
 	step(EventUndoing, UndoRecord{Timestamp: 7, Snapshot: "s0", Staging: "hdfs://nn/u0", Tables: []UndoTable{{"x", "s1", "hdfs://nn/u1"}}},
 		"snapshot s0 t", "snapshot s1 x", "staging hdfs://nn/u0 t", "staging hdfs://nn/u1 x")
 	step(EventReadSnapshot, ReadSnapshotRecord{Place: PlaceUndone(0)}, "snapshot s1 x", "staging hdfs://nn/u0 t", "staging hdfs://nn/u1 x")
 	step(EventUndone, UndoneRecord{&result.Undo{}})
+}
+
+// TestStagingIsGoneWhenTheJournalSaysSo checks that a job that is done names its staging directory until that is removed, and that the same command
+// removes it after a process that could not.
+func TestStagingIsGoneWhenTheJournalSaysSo(t *testing.T) {
+	dir := t.TempDir()
+	uri := "file://" + dir + "/t-1700000000000-0123456789abcdef"
+	env := &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}
+	stage, err := staging.At(env, uri)
+	testcheck.Must(t, err)
+	testcheck.Must(t, os.MkdirAll(stage.Location.Path+"/f", 0o700))
+	st := &Job{History: NewHistory()}
+	testcheck.Must(t, st.Record(EventPlan, PlanRecord{Table: "t", Staging: uri}))
+	stage.FS = &testfs.Faulty{FS: stage.FS, Inject: func(testfs.Op, string, int64) *testfs.Fault { return &testfs.Fault{Err: os.ErrPermission} }}
+	warned := 0
+	e := progress.Events{OnWarn: func(string, ...any) { warned++ }}
+	testcheck.Must(t, st.End(t.Context(), &result.Result{}, stage, false, e))
+	if !st.Finished || len(st.Resources()) != 1 || warned != 1 || !fileExists(stage.Location.Path) {
+		t.Fatalf("finished %t, warned %d times, %+v", st.Finished, warned, st.Resources())
+	}
+	st.EndStaging(t.Context(), env, e)
+	if len(st.Resources()) != 0 || warned != 1 || fileExists(stage.Location.Path) {
+		t.Errorf("warned %d times, %+v", warned, st.Resources())
+	}
 }
 
 // TestCutFilesAreAResource checks that the directory of cut files in a directory of HFiles is listed from the beginning of its load to its end, for

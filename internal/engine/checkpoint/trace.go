@@ -137,8 +137,8 @@ func traceOf(name string, r io.Reader) (*Trace, error) {
 	return t, nil
 }
 
-// LastResult returns the result at the end of the named journal, or nil if the
-// journal does not end with one. It reads only the last record.
+// LastResult returns the result at the end of the named journal, or nil if the journal does not end with one. It reads only the last record, and the one
+// before that of the removal of the staging directory.
 func LastResult(name string) *result.Result {
 	const tail = 256 << 10 // the last record is a few hundred bytes, and 200 of each expectation
 	f, err := os.Open(name)
@@ -154,10 +154,15 @@ func LastResult(name string) *result.Result {
 	if _, err := f.ReadAt(b, info.Size()-int64(len(b))); err != nil && !errors.Is(err, io.EOF) {
 		return nil
 	}
-	b = bytes.TrimRight(b, "\n")
 	var r journal.Record
-	r.Data = b[bytes.LastIndexByte(b, '\n')+1:]
-	if json.Unmarshal(r.Data, &r) != nil || Event(r.Event) != EventDone {
+	for r.Event = string(EventCleaned); Event(r.Event) == EventCleaned; b = b[:len(b)-len(r.Data)] {
+		b = bytes.TrimRight(b, "\n")
+		r = journal.Record{Data: b[bytes.LastIndexByte(b, '\n')+1:]}
+		if json.Unmarshal(r.Data, &r) != nil {
+			return nil
+		}
+	}
+	if Event(r.Event) != EventDone {
 		return nil
 	}
 	done, err := Decode[DoneRecord](r)

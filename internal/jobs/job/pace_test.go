@@ -32,6 +32,9 @@ func TestEarlierPace(t *testing.T) {
 			Manifest: &manifest.Manifest{Records: records, Rejected: records % 2, Filtered: records / 5, ReadTime: 6, WriteTime: 7}}
 		if done {
 			_, err = j.Append("done", map[string]any{"result": r}, journal.Later)
+			if err == nil && attempt == 1 { // with the removal of its staging directory
+				_, err = j.Append("cleaned", checkpoint.TokenRecord{Token: "hdfs://nn/s"}, journal.Later)
+			}
 		} else {
 			_, err = j.Append("attempt", checkpoint.AttemptRecord{Attempt: 1}, journal.Later)
 		}
