@@ -114,7 +114,7 @@ func (st *Job) discardStaging(ctx context.Context, env *cluster.Env) (removed, l
 		all = append(slices.Clip(all), st.Plan.Staging)
 	}
 	for _, uri := range all {
-		err := removeStage(ctx, env, uri)
+		err := removeWithProbe(ctx, env, uri)
 		if err == nil {
 			removed = append(removed, uri)
 			continue
@@ -134,8 +134,8 @@ func (st *Job) discardStaging(ctx context.Context, env *cluster.Env) (removed, l
 	return removed, left, nil
 }
 
-// removeStage removes a staging directory, given by its URI in a journal, and the directory for the checks of its job. It leaves anything else.
-func removeStage(ctx context.Context, env *cluster.Env, uri string) error {
+// removeWithProbe removes a staging directory, given by its URI in a journal, and the directory for the checks of its job. It leaves anything else.
+func removeWithProbe(ctx context.Context, env *cluster.Env, uri string) error {
 	l, err := env.Conf.Resolve(uri)
 	if err != nil || l.Local() || !staging.IsName(path.Base(l.Path)) {
 		return nil

@@ -161,7 +161,7 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 		return nil
 	}
 	for _, uri := range removed { // a process that lost the job may have created it again while the journal named it, see giveUp
-		err = errors.Join(err, removeStage(ctx, env, uri))
+		err = errors.Join(err, removeWithProbe(ctx, env, uri))
 	}
 	return fail.With(fail.HDFS, err)
 }

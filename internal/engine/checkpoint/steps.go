@@ -122,7 +122,9 @@ func (st *Job) giveUp(ctx context.Context, at *staging.Dir, uri string, cause er
 		return
 	}
 	h, err := HistoryOf(records)
-	if err != nil || slices.ContainsFunc(h.Resources(), func(r Resource) bool { return r.Kind == ResourceStaging && r.Name == uri }) {
+	named := func(r Resource) bool { return r.Kind == ResourceStaging && r.Name == uri }
+	ended := err == nil && h.Finished && h.removesStaging() && h.Plan != nil && h.Plan.Staging == uri
+	if err != nil || !ended && slices.ContainsFunc(h.Resources(), named) {
 		return
 	}
 	_ = at.FS.Remove(ctx, at.Location.Path) // fails if it has files
