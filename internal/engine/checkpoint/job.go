@@ -104,12 +104,18 @@ func Damaged(dir string, err error) error {
 
 // Restart removes the journal and the resources that it names. If HBase may hold files of the job, they are then loaded again: with the same
 // timestamp readers do not notice, with another one they see newer cells. A table that the job has made is kept, and still belongs to the job, and so does
-// the snapshot of an unfinished job: one that is taken later has the cells of the discarded attempt.
-func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
-	if st.Log == nil {
-		return nil
+// the snapshot of an unfinished job: one that is taken later has the cells of the discarded attempt. before is done first, in order, as long as
+// no other process has taken over the job.
+func (st *Job) Restart(ctx context.Context, env *cluster.Env, before ...func(context.Context) error) error {
+	for _, do := range before {
+		if err := st.Check(ctx); err != nil {
+			return err
+		}
+		if err := do(ctx); err != nil {
+			return err
+		}
 	}
-	if err := st.Check(ctx); err != nil {
+	if err := st.Check(ctx); err != nil || st.Log == nil {
 		return err
 	}
 	removed, left, err := st.discardStaging(ctx, env)

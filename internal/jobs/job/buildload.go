@@ -111,21 +111,11 @@ func (j *run) abandon(ctx context.Context, cause error) error {
 	}
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	err := j.job.Check(ctx)
-	if err == nil {
-		err = j.yarn().End(ctx) // the journal names an application until it has ended
-	}
-	if err == nil {
-		err = j.dropLocal()
-	}
-	if err == nil {
-		err = j.job.Restart(ctx, j.env)
-	}
-	return err
+	return j.job.Restart(ctx, j.env, j.yarn().End, j.dropLocal) // the journal names an application until it has ended
 }
 
 // dropLocal removes the files of a build on local disk, before the journal that lists them is discarded: another attempt gives its files other names.
-func (j *run) dropLocal() error {
+func (j *run) dropLocal(context.Context) error {
 	if j.local == "" {
 		return nil
 	}

@@ -106,13 +106,7 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 		if err != nil {
 			return j.result, err
 		}
-		if err := st.Check(ctx); err != nil {
-			return j.result, err
-		}
-		if err := j.dropLocal(); err != nil {
-			return j.result, err
-		}
-		if err := st.Restart(ctx, env); err != nil {
+		if err := st.Restart(ctx, env, j.dropLocal); err != nil {
 			return j.result, err
 		}
 	}

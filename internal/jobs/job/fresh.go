@@ -53,12 +53,17 @@ func inPlaceOf(o RunOptions, s spec.Job) (*freshTable, error) {
 	return f, nil
 }
 
-// restarting handles the new table when its job is started over.
-func (f *freshTable) restarting(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, o RunOptions) error {
-	if st.Finished {
-		return fail.Errorf(fail.Check, "table %s replaced table %s, and readers may use it: %s would drop it (name another table with %s)", f.New, f.Old, setting.Restart, setting.Into)
+// restarting returns what is done with the new table, if there is one, before its job starts over.
+func (f *freshTable) restarting(env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, o RunOptions) func(context.Context) error {
+	return func(ctx context.Context) error {
+		switch {
+		case f == nil:
+			return nil
+		case st.Finished:
+			return fail.Errorf(fail.Check, "table %s replaced table %s, and readers may use it: %s would drop it (name another table with %s)", f.New, f.Old, setting.Restart, setting.Into)
+		}
+		return fresh.Forget(ctx, env, c, st, o.Events)
 	}
-	return fresh.Forget(ctx, env, c, st, o.Events)
 }
 
 // make creates the new table, or finds it.

@@ -194,21 +194,7 @@ func (d *dirLoad) startOver(ctx context.Context) error {
 	if err := d.keepsMoved(); err != nil {
 		return err
 	}
-	if d.fresh != nil {
-		if err := d.fresh.restarting(ctx, d.env, d.cluster, d.job, d.run.options); err != nil {
-			return err
-		}
-	}
-	if err := d.restartable(ctx); err != nil {
-		return err
-	}
-	if err := d.job.Check(ctx); err != nil {
-		return err
-	}
-	if err := d.removeCuts(ctx); err != nil {
-		return err
-	}
-	return d.job.Restart(ctx, d.env)
+	return d.job.Restart(ctx, d.env, d.fresh.restarting(d.env, d.cluster, d.job, d.run.options), d.restartable, d.removeCuts)
 }
 
 // families returns the families of the plan.

@@ -169,18 +169,7 @@ func begin(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpo
 		if err := rehearsed(ctx, env, c, st, s, into, o); err != nil {
 			return err
 		}
-		if err := st.Check(ctx); err != nil {
-			return err
-		}
-		if err := (OnYARN{Env: env, Journal: st}).End(ctx); err != nil {
-			return err
-		}
-		if into != nil {
-			if err := into.restarting(ctx, env, c, st, o); err != nil {
-				return err
-			}
-		}
-		if err := st.Restart(ctx, env); err != nil {
+		if err := st.Restart(ctx, env, OnYARN{Env: env, Journal: st}.End, into.restarting(env, c, st, o)); err != nil {
 			return err
 		}
 	}

@@ -51,13 +51,7 @@ func (p *parts) restart(ctx context.Context, look func(context.Context, int, *ch
 		return fail.With(fail.Config, err)
 	}
 	if err := p.eachBegun(ctx, func(ctx context.Context, _ int, st *checkpoint.Job) error {
-		if err := st.Check(ctx); err != nil {
-			return err
-		}
-		if err := (OnYARN{Env: p.env, Journal: st}).End(ctx); err != nil {
-			return err
-		}
-		return st.Restart(ctx, p.env)
+		return st.Restart(ctx, p.env, OnYARN{Env: p.env, Journal: st}.End)
 	}); err != nil {
 		return err
 	}

@@ -69,13 +69,7 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 		if err := req.restartable(ctx, c); err != nil {
 			return j.result, err
 		}
-		if err := st.Check(ctx); err != nil {
-			return j.result, err
-		}
-		if err := j.yarn().End(ctx); err != nil {
-			return j.result, err
-		}
-		if err := st.Restart(ctx, env); err != nil {
+		if err := st.Restart(ctx, env, j.yarn().End); err != nil {
 			return j.result, err
 		}
 	}
