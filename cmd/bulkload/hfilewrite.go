@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -136,17 +135,9 @@ func checkFile(cmd *cobra.Command, env *cluster.Env, name string, probes int) (r
 		return res, fail.With(fail.Input, err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return res, fail.With(fail.Input, err)
-	}
-	if info.IsDir() {
+	if f.Info.IsDir() {
 		return res, fail.Usage(fmt.Errorf("%s is a directory: name HFiles", name))
 	}
-	at, ok := f.(io.ReaderAt)
-	if !ok {
-		return res, fmt.Errorf("%s cannot be read at an offset", name)
-	}
-	res = hfile.Check(at, info.Size(), hfile.CheckOptions{Name: name, Probes: probes})
+	res = hfile.Check(f, f.Info.Size(), hfile.CheckOptions{Name: name, Probes: probes})
 	return res, json.NewEncoder(cmd.OutOrStdout()).Encode(res)
 }

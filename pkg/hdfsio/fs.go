@@ -36,6 +36,32 @@ type FS interface {
 	Chmod(ctx context.Context, name string, perm fs.FileMode) error
 }
 
+// ReaderAt is an open file that is read at offsets, with what was known of it when it was opened.
+type ReaderAt struct {
+	fs.File
+	io.ReaderAt
+	Info fs.FileInfo
+}
+
+// OpenAt opens a file of a file system to read it at offsets.
+func OpenAt(ctx context.Context, fsys interface {
+	Open(ctx context.Context, name string) (fs.File, error)
+}, name string) (*ReaderAt, error) {
+	f, err := fsys.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	at, ok := f.(io.ReaderAt)
+	if err == nil && !ok {
+		err = fmt.Errorf("%s: %T cannot be read at an offset", name, f)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &ReaderAt{f, at, info}, nil
+}
+
 // Writer writes one new file. It must be used by one goroutine.
 type Writer interface {
 	io.Writer

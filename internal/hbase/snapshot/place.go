@@ -30,7 +30,7 @@ const lookAgain = 3
 func (p *placedFile) open() error {
 	for range lookAgain {
 		for _, name := range p.places {
-			f, err := p.fsys.Open(p.ctx, name)
+			f, err := hdfsio.OpenAt(p.ctx, p.fsys, name)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
@@ -43,20 +43,12 @@ func (p *placedFile) open() error {
 	return fmt.Errorf("%w: a file is missing, looked for at %s: %w (was the snapshot deleted?)", ErrDamaged, strings.Join(p.places, ", "), fs.ErrNotExist)
 }
 
-func (p *placedFile) take(name string, f fs.File) error {
-	info, err := f.Stat()
-	at, ok := f.(io.ReaderAt)
-	switch {
-	case err != nil:
-	case !ok:
-		err = fmt.Errorf("%s: %T cannot be read at an offset", name, f)
-	case p.size != 0 && p.size != info.Size():
-		err = fmt.Errorf("%s: %w: %d bytes, the manifest says %d", name, ErrDamaged, info.Size(), p.size)
+func (p *placedFile) take(name string, f *hdfsio.ReaderAt) error {
+	size := f.Info.Size()
+	if p.size != 0 && p.size != size {
+		return errors.Join(fmt.Errorf("%s: %w: %d bytes, the manifest says %d", name, ErrDamaged, size, p.size), f.Close())
 	}
-	if err != nil {
-		return errors.Join(err, f.Close())
-	}
-	p.f, p.at, p.size = f, at, info.Size()
+	p.f, p.at, p.size = f, f, size
 	return nil
 }
 

@@ -135,7 +135,7 @@ func copyFile(ctx context.Context, owned func(context.Context) error, o, from bu
 // the kind [fail.HDFS]: that of the source would recur.
 func copyOnce(ctx context.Context, o, from build.Output, f *manifest.File, writing string, near cells.Near, load LoadOptions) (err error) {
 	source := path.Join(from.Dir, f.Name)
-	src, err := from.FS.Open(ctx, source)
+	src, err := hdfsio.OpenAt(ctx, from.FS, source)
 	if err != nil {
 		return err
 	}

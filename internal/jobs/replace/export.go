@@ -113,20 +113,12 @@ func (c *cellScan) next() error {
 }
 
 func (c *cellScan) begin(f File) error {
-	in, err := c.fs.Open(c.ctx, f.Path)
+	in, err := hdfsio.OpenAt(c.ctx, c.fs, f.Path)
 	if err != nil {
 		return err
 	}
 	c.open, c.name = in, f.Path
-	info, err := in.Stat()
-	if err != nil {
-		return err
-	}
-	at, ok := in.(io.ReaderAt)
-	if !ok {
-		return fmt.Errorf("%T cannot be read at an offset", in)
-	}
-	r, err := hfile.Open(at, info.Size(), hfile.ReaderOptions{ReadAhead: readAhead})
+	r, err := hfile.Open(in, in.Info.Size(), hfile.ReaderOptions{ReadAhead: readAhead})
 	if err != nil {
 		return err
 	}

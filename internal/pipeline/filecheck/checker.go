@@ -122,13 +122,9 @@ func (p *Checker) checkFile(ctx context.Context, f *Target) error {
 		return err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	f.ID, _ = hdfsio.FileID(info)
-	if info.Size() != f.Bytes {
-		return &DamagedError{f.Path, []string{fmt.Sprintf("it has %d bytes, want %d", info.Size(), f.Bytes)}}
+	f.ID, _ = hdfsio.FileID(file.Info)
+	if size := file.Info.Size(); size != f.Bytes {
+		return &DamagedError{f.Path, []string{fmt.Sprintf("it has %d bytes, want %d", size, f.Bytes)}}
 	}
 	if f.CRC32C == 0 {
 		f.CRC32C, err = p.check(ctx, file, f)
@@ -142,9 +138,9 @@ func (p *Checker) checkFile(ctx context.Context, f *Target) error {
 }
 
 // Differs returns an error that describes the damage of a file with a wrong checksum.
-func (p *Checker) Differs(ctx context.Context, file fs.File, f *Target, sum uint32) error {
+func (p *Checker) Differs(ctx context.Context, at io.ReaderAt, f *Target, sum uint32) error {
 	found := []string{fmt.Sprintf("the CRC-32C of its bytes is %08x, want %08x", sum, f.CRC32C)}
-	_, err := (&Checker{FS: p.FS}).check(ctx, file, f)
+	_, err := (&Checker{FS: p.FS}).check(ctx, at, f)
 	if d, ok := errors.AsType[*DamagedError](err); ok {
 		found = append(found, d.Found...)
 	} else if u, ok := errors.AsType[*unsupportedError](err); ok {
@@ -179,11 +175,7 @@ func sumOf(ctx context.Context, r io.Reader, bytes int64, told func(int64)) (uin
 
 // check checks a file against its own metadata, and returns the checksum of its
 // bytes.
-func (p *Checker) check(ctx context.Context, file fs.File, f *Target) (uint32, error) {
-	at, ok := file.(io.ReaderAt)
-	if !ok {
-		return 0, fmt.Errorf("%s: %T cannot be read at an offset", f.Path, file)
-	}
+func (p *Checker) check(ctx context.Context, at io.ReaderAt, f *Target) (uint32, error) {
 	if _, ok := p.FS.(hdfsio.Local); !ok {
 		at = newPieces(at, f.Bytes)
 	}

@@ -26,13 +26,13 @@ type Opener interface {
 }
 
 // Open opens a file that is to be an HFile. A named pipe is none: opening it would wait for a writer.
-func Open(ctx context.Context, fsys Opener, name string) (fs.File, error) {
+func Open(ctx context.Context, fsys Opener, name string) (*hdfsio.ReaderAt, error) {
 	if _, ok := fsys.(hdfsio.Local); ok {
 		if info, err := os.Stat(name); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("it is a named pipe: give a file")}
 		}
 	}
-	return fsys.Open(ctx, name)
+	return hdfsio.OpenAt(ctx, fsys, name)
 }
 
 // OpenHFile opens an HFile of a file system. The caller closes the returned closer.
@@ -46,25 +46,16 @@ func openHFile(ctx context.Context, fsys Opener, name string, small int64) (*hfi
 	if err != nil {
 		return nil, nil, err
 	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, nil, err
-	}
-	at, ok := f.(io.ReaderAt)
-	if !ok {
-		f.Close()
-		return nil, nil, fmt.Errorf("%s: %T cannot be read at an offset", name, f)
-	}
-	if info.Size() <= small {
-		whole := make([]byte, info.Size())
-		if _, err := io.ReadFull(io.NewSectionReader(at, 0, info.Size()), whole); err != nil {
-			f.Close()
-			return nil, nil, err
-		}
+	at, size := io.ReaderAt(f), f.Info.Size()
+	if size <= small {
+		whole := make([]byte, size)
+		_, err = io.ReadFull(io.NewSectionReader(f, 0, size), whole)
 		at = bytes.NewReader(whole)
 	}
-	r, err := hfile.Open(at, info.Size(), hfile.ReaderOptions{})
+	var r *hfile.Reader
+	if err == nil {
+		r, err = hfile.Open(at, size, hfile.ReaderOptions{})
+	}
 	if err != nil {
 		f.Close()
 		return nil, nil, err

@@ -190,19 +190,11 @@ type forwardFile struct {
 
 // openForward opens an HFile for one pass over its cells.
 func openForward(ctx context.Context, fsys hdfsio.FS, name string) (*forwardFile, error) {
-	f, err := fsys.Open(ctx, name)
+	f, err := hdfsio.OpenAt(ctx, fsys, name)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	at, ok := f.(io.ReaderAt)
-	if !ok {
-		return nil, errors.Join(fmt.Errorf("%s: %T cannot be read at an offset", name, f), f.Close())
-	}
-	r, err := hfile.Open(&forward{at: at, size: info.Size()}, info.Size(), hfile.ReaderOptions{})
+	r, err := hfile.Open(&forward{at: f, size: f.Info.Size()}, f.Info.Size(), hfile.ReaderOptions{})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), f.Close())
 	}

@@ -174,7 +174,7 @@ func sameRows(a, b build.PartRegion) bool {
 
 // openRuns opens the chunks of all shares; closeRuns closes them.
 func (d directory) openRuns(ctx context.Context, all []*Share, regions int) (runs []build.PartRun, closeRuns func() error, err error) {
-	var opened []fs.File
+	var opened []io.Closer
 	closeOpened := func() error {
 		var errs []error
 		for _, f := range opened {
@@ -188,7 +188,7 @@ func (d directory) openRuns(ctx context.Context, all []*Share, regions int) (run
 		}
 	}()
 	for _, s := range all {
-		f, err := d.fs.Open(ctx, d.path(s.Chunks))
+		f, err := hdfsio.OpenAt(ctx, d.fs, d.path(s.Chunks))
 		if err != nil {
 			kind := fail.HDFS
 			if errors.Is(err, fs.ErrNotExist) {
@@ -197,18 +197,10 @@ func (d directory) openRuns(ctx context.Context, all []*Share, regions int) (run
 			return nil, nil, fail.With(kind, fmt.Errorf("the rows of share %d/%d: %w (build the share again; if it was built again just now, merge again)", s.Share, s.Shares, err))
 		}
 		opened = append(opened, f)
-		info, err := f.Stat()
-		if err != nil {
-			return nil, nil, fail.With(fail.HDFS, err)
+		if size := f.Info.Size(); size != s.Bytes {
+			return nil, nil, fail.Errorf(fail.Input, "%s has %d bytes, share %d/%d wrote %d: build the share again", d.path(s.Chunks), size, s.Share, s.Shares, s.Bytes)
 		}
-		at, ok := f.(io.ReaderAt)
-		if !ok {
-			return nil, nil, fail.Errorf(fail.Unexpected, "%s cannot be read at a place", d.path(s.Chunks))
-		}
-		if info.Size() != s.Bytes {
-			return nil, nil, fail.Errorf(fail.Input, "%s has %d bytes, share %d/%d wrote %d: build the share again", d.path(s.Chunks), info.Size(), s.Share, s.Shares, s.Bytes)
-		}
-		c, err := chunk.OpenFile(at, s.Bytes, regions, d.path(s.Chunks))
+		c, err := chunk.OpenFile(f, s.Bytes, regions, d.path(s.Chunks))
 		if err != nil {
 			return nil, nil, damagedShare(err)
 		}
