@@ -29,9 +29,10 @@ func (st *Job) Begin(version string) (attempt int, err error) {
 	return attempt, st.Record(EventAttempt, AttemptRecord{Attempt: attempt, PID: o.PID, Host: o.Host, Start: o.Start, Version: version})
 }
 
-// BeginStep returns the step that begins an attempt, for jobs that need no other information about it.
-func (st *Job) BeginStep(version string) Step {
-	return Step{Name: "begin the attempt", Run: func(context.Context) error { _, err := st.Begin(version); return err }}
+// BeginStep returns the step that begins an attempt. attempt gets its number; nil: nothing needs it.
+func (st *Job) BeginStep(version string, attempt *int) Step {
+	attempt = cmp.Or(attempt, new(int))
+	return Step{Name: "begin the attempt", Run: func(context.Context) (err error) { *attempt, err = st.Begin(version); return err }}
 }
 
 // End records that the job is done, with its result. Then it removes the staging directory, or copies the journal there if the directory is kept. dir

@@ -78,7 +78,7 @@ func (r Request) repair(ctx context.Context, own *loader.Cluster, o Options, fou
 		}
 	}
 	return p.done, st.Steps(ctx, o.Gate, []checkpoint.Step{
-		st.BeginStep(o.State.Version),
+		st.BeginStep(o.State.Version, nil),
 		{Name: "plan the repair", Run: p.plan},
 		{Name: "write what B lacks", Done: func() bool { return st.Loading }, Run: p.write},
 		{Name: "load it", Gate: true, Run: p.load},

@@ -93,7 +93,7 @@ func Do(ctx context.Context, env *cluster.Env, request Request, o JobOptions) (_
 		}
 	}
 	err = j.job.Steps(ctx, o.Gate, []checkpoint.Step{
-		j.job.BeginStep(o.State.Version),
+		j.job.BeginStep(o.State.Version, nil),
 		{Name: "take the directory", Run: j.claim, TakeBack: j.giveBack},
 		{Name: "open the table", Gate: true, Run: j.open},
 		{Name: "write the files", Run: j.write},

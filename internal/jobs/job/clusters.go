@@ -169,28 +169,15 @@ func checkClusters(o RunOptions, s spec.Job) error {
 		return fail.With(fail.Config, setting.Errorf("%s goes with one cluster only: build the HFiles, and load them with %s on each", setting.Into, setting.Into))
 	}
 	_, err := inPlaceOf(o, s)
-	if err = cmp.Or(err, checkTables(o, s), checkReplace(s)); err != nil {
-		return err
-	}
-	for _, input := range s.Inputs {
-		if cluster.IsTable(input) {
-			return fail.Errorf(fail.Config, "input %s: %w", input, abilities.Refusal(abilities.Clusters, abilities.Part))
-		}
-	}
-	if err := abilities.Verifies(abilities.Clusters, s.Verify, "full", "off"); err != nil {
-		return fail.With(fail.Config, err)
-	}
-	return checkDuplicatesFile(o, s)
+	return cmp.Or(err, checkTables(o, s), checkReplace(s), refuseTables(s, abilities.Clusters, abilities.Part),
+		fail.With(fail.Config, abilities.Verifies(abilities.Clusters, s.Verify, "full", "off")), checkDuplicatesFile(o, s))
 }
 
 // steps returns the steps of the job: one build, and a load into each cluster.
 func (j *clustersRun) steps() []checkpoint.Step {
 	built := func() bool { return j.job.Built != nil }
 	return []checkpoint.Step{
-		{Name: "begin the attempt", Run: func(context.Context) (err error) {
-			j.result.Attempt, err = j.job.Begin(j.options.State.Version)
-			return err
-		}},
+		j.job.BeginStep(j.options.State.Version, &j.result.Attempt),
 		{Name: "look at the clusters", Done: built, Run: j.look},
 		{Name: "plan the build", Done: built, Run: j.plan},
 		{Name: "build the files", Run: j.buildOnce},

@@ -63,7 +63,7 @@ func (d *dirLoad) steps(table string) []checkpoint.Step {
 		{Name: "find the files and the table", Done: begun, Run: func(ctx context.Context) (err error) { p, staged, err = d.find(ctx, table); return err }},
 		{Name: "check the files", Done: begun, Run: func(ctx context.Context) error { return d.prove(ctx, staged) }},
 		{Name: "record the plan", Done: begun, Run: func(context.Context) error { return d.job.Record(checkpoint.EventPlan, *p) }},
-		d.job.BeginStep(d.options.State.Version),
+		d.job.BeginStep(d.options.State.Version, nil),
 		{Name: "keep the table quiet", Run: d.keepQuiet},
 		{Name: "check that the table can be verified", Done: func() bool { return loading || !local }, Run: d.replaceable},
 		{Name: "upload local files", Done: func() bool { return loading || !local }, Run: func(ctx context.Context) error { return d.upload(ctx, staged) }},

@@ -1,7 +1,9 @@
 package job
 
 import (
+	"cmp"
 	"path/filepath"
+	"slices"
 
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/hbase/cluster"
@@ -22,12 +24,16 @@ func checkDuplicatesFile(o RunOptions, s spec.Job) error {
 	if o.YARN != nil {
 		return fail.With(fail.Config, abilities.Refusal(abilities.Run, abilities.Duplicates))
 	}
-	for _, input := range s.Inputs {
-		if cluster.IsTable(input) {
-			return fail.Errorf(fail.Config, "input %s: %w", input, abilities.Refusal(abilities.Input, abilities.Duplicates))
-		}
+	return cmp.Or(refuseTables(s, abilities.Input, abilities.Duplicates), build.CheckDuplicatesFile(s))
+}
+
+// refuseTables refuses a job with an input that is a table, for work that does not go with it.
+func refuseTables(s spec.Job, work abilities.Row, with abilities.Column) error {
+	i := slices.IndexFunc(s.Inputs, cluster.IsTable)
+	if i < 0 {
+		return nil
 	}
-	return build.CheckDuplicatesFile(s)
+	return fail.Errorf(fail.Config, "input %s: %w", s.Inputs[i], abilities.Refusal(work, with))
 }
 
 // KeepRejects puts the bad records of a job without a configured file into its state directory. It removes an unfinished file of a killed attempt,

@@ -205,10 +205,7 @@ func (j *run) steps() []checkpoint.Step {
 	var files []*built
 	fills := make([]*filling, len(j.targets))
 	steps := []checkpoint.Step{
-		{Name: "begin the attempt", Run: func(context.Context) (err error) {
-			j.result.Attempt, err = j.job.Begin(j.options.State.Version)
-			return err
-		}},
+		j.job.BeginStep(j.options.State.Version, &j.result.Attempt),
 		{Name: "keep the tables quiet", Run: j.keepQuiet},
 		{Name: "build the files", Run: func(ctx context.Context) (err error) { files, err = j.buildPublished(ctx); return err }},
 		{Name: "take the snapshot", Gate: true, Run: j.snapshot},

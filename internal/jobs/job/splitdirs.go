@@ -43,8 +43,8 @@ func RunParts(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (
 	if _, err := cluster.TableName(s); err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(s.Inputs, cluster.IsTable); i >= 0 {
-		return nil, fail.Errorf(fail.Config, "input %s: %w", s.Inputs[i], abilities.Refusal(abilities.Input, abilities.SplitBy))
+	if err := refuseTables(s, abilities.Input, abilities.SplitBy); err != nil {
+		return nil, err
 	}
 	c, cluster, unreached := clusterOf(ctx, env, o.State)
 	if c != nil {

@@ -119,7 +119,7 @@ func (r *restore) steps() []checkpoint.Step {
 	begun := func() bool { return st.Undo != nil && st.Undo.From != nil }
 	asked := func() bool { return begun() && st.Undo.Restoring != nil }
 	all := []checkpoint.Step{
-		st.BeginStep(r.undo.options.Version),
+		st.BeginStep(r.undo.options.Version, nil),
 		{Name: "delete snapshots of earlier attempts", Run: r.undo.dropPresent},
 		{Name: "predict what is lost, and record the step in the journal", Done: begun, Run: r.begin},
 	}

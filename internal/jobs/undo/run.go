@@ -237,7 +237,7 @@ func (u *undo) judge(ctx context.Context) error {
 func (u *undo) steps() []checkpoint.Step {
 	sent := func() bool { was := u.job.Undo; return was == nil || !was.Built || len(was.Sent) > 0 }
 	steps := []checkpoint.Step{
-		u.job.BeginStep(u.options.Version),
+		u.job.BeginStep(u.options.Version, nil),
 		{Name: "delete snapshots of earlier attempts", Run: u.dropPresent},
 		{Name: "check again before the first marker is sent", Done: sent, Run: u.reconsider},
 		{Name: "record the step in the journal", Done: func() bool { return u.job.Undo != nil }, Run: u.begin},

@@ -69,11 +69,6 @@ func parts(maps []*MapDone) (all []*build.PartRead) {
 	return all
 }
 
-// judge returns an error if the input that all maps have read must not be built.
-func judge(maps []*MapDone, p *share.Plan) error {
-	return p.Judge(parts(maps))
-}
-
 // Adopt takes over the complete output of a job: it compares the output of the reduces with the input of the maps, renames the HFiles to their names
 // in the staging directory, where of several tables each has a directory of its own, and creates the manifests. rejects and filtered are the local
 // files for bad records and for records that the filter leaves out, empty for none. After an error, or a crash, it may be called again. Other files
@@ -92,7 +87,7 @@ func Adopt(ctx context.Context, dir string, w *Work, out build.Output, rejects, 
 	if err != nil {
 		return nil, fail.With(fail.HDFS, err)
 	}
-	if err := judge(a.Maps, w.Plan); err != nil {
+	if err := w.Plan.Judge(parts(a.Maps)); err != nil {
 		if rejected && rejects != "" {
 			err = fail.WithRejects(err, rejects)
 		}

@@ -89,7 +89,7 @@ func TestFamiliesOfMaps(t *testing.T) {
 		{[]*MapDone{read(f), read(nil), read(g)}, fail.Config, "id is in the families f and g"},
 		{[]*MapDone{read(nil), {}}, 0, ""},
 	} {
-		if err := judge(c.maps, p); c.want == "" && err != nil || c.want != "" && (fail.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want)) {
+		if err := p.Judge(parts(c.maps)); c.want == "" && err != nil || c.want != "" && (fail.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%v: %v", c.want, err)
 		}
 	}

@@ -174,7 +174,7 @@ func (f *watcher) judge(ctx context.Context) error {
 		return nil
 	}
 	f.Events.Records(build.CountsOf(parts(all)))
-	return judge(all, f.work.Plan)
+	return f.work.Plan.Judge(parts(all))
 }
 
 // failed returns the error of an application that ended without success.
