@@ -80,7 +80,7 @@ func (b *resumedBuild) attempt(stopAfter int) (*manifest.Manifest, *checkpoint.J
 	}
 	out := build.Output{FS: hdfsio.Local{}, Dir: b.out}
 	r := st.Resume()
-	if err := r.KeepWritten(ctx, out); err != nil {
+	if err := r.KeepWritten(ctx, []build.Table{{Out: out}}); err != nil {
 		t.Fatal(err)
 	}
 	j := &run{env: b.env, job: st, local: b.local, options: RunOptions{WorkOptions: w}}

@@ -259,7 +259,7 @@ func (j *run) reopen(ctx context.Context) (err error) {
 	if err := j.stageTables(ctx); err != nil || j.job.AnyLoading() {
 		return err
 	}
-	return j.job.Resume().KeepTables(ctx, j.buildTables())
+	return j.job.Resume().KeepWritten(ctx, j.buildTables())
 }
 
 // prove checks the files that earlier attempts have written, before the load has begun.
@@ -267,7 +267,7 @@ func (j *run) prove(ctx context.Context) error {
 	if j.job.AnyLoading() || len(j.job.Written) == 0 {
 		return nil
 	}
-	if err := j.job.Resume().CheckTables(ctx, j.buildTables(), j.options.Gate, j.options.Events); err != nil {
+	if err := j.job.Resume().CheckWritten(ctx, j.buildTables(), j.options.Gate, j.options.Events); err != nil {
 		return err
 	}
 	j.proven = j.job.Built != nil

@@ -116,10 +116,11 @@ func (j *run) prove(ctx context.Context, resume *build.Resume, out build.Output)
 	if b := j.job.Built; b != nil && b.HFiles > 0 && len(j.job.Written) == 0 { // built by an earlier version
 		return j.job.ForgetBuild()
 	}
-	if err := resume.KeepWritten(ctx, out); err != nil || len(j.job.Written) == 0 {
+	written := []build.Table{{Out: out}}
+	if err := resume.KeepWritten(ctx, written); err != nil || len(j.job.Written) == 0 {
 		return err
 	}
-	if err := resume.CheckWritten(ctx, out, j.options.Gate, j.options.Events); err != nil {
+	if err := resume.CheckWritten(ctx, written, j.options.Gate, j.options.Events); err != nil {
 		return err
 	}
 	j.proven = j.job.Built != nil

@@ -248,7 +248,7 @@ func TestFilesOfKilledBuilds(t *testing.T) {
 				testcheck.Must(t, err)
 				tables := Output{FS: hdfsio.Local{}, Dir: out}.Tables(j, plans)
 				resume := &Resume{Done: &done, Checkpoint: c, Name: "job"}
-				testcheck.Must(t, resume.KeepTables(t.Context(), tables))
+				testcheck.Must(t, resume.KeepWritten(t.Context(), tables))
 				return k.BuildTables(t.Context(), tables, w, 0, resume)
 			}
 			_, err := attempt(&stopping{noCheckpoint{&done}, stop})

@@ -93,13 +93,13 @@ func TestFilesOfEarlierAttemptsAreKeptAsTheyWere(t *testing.T) {
 	r.Written[0] = w
 	checkpoint := &lossRecorder{}
 	r.Checkpoint = checkpoint
-	testcheck.Must(t, r.KeepWritten(t.Context(), Output{FS: fsys, Dir: "/job"}))
+	testcheck.Must(t, r.KeepWritten(t.Context(), []Table{{Out: Output{FS: fsys, Dir: "/job"}}}))
 	if !slices.Equal(checkpoint.lost, []int{1, 2, 3, 4}) {
 		t.Errorf("lost are the regions %v, not 1 to 4", checkpoint.lost)
 	}
 	w.Others[0].Bytes++
 	checkpoint.lost = nil
-	testcheck.Must(t, r.KeepWritten(t.Context(), Output{FS: fsys, Dir: "/job"}))
+	testcheck.Must(t, r.KeepWritten(t.Context(), []Table{{Out: Output{FS: fsys, Dir: "/job"}}}))
 	if !slices.Equal(checkpoint.lost, []int{0, 1, 2, 3, 4}) {
 		t.Errorf("lost are the regions %v, not all: a file of another family is not what it was", checkpoint.lost)
 	}

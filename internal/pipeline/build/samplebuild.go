@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bulkload/internal/base/durable"
 	"bulkload/internal/base/workers"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
@@ -320,14 +321,8 @@ func (s *Sample) encodePart(ctx context.Context, sorter *extsort.Sorter, t *samp
 type unnamed struct{ *os.File }
 
 func newNameless(dir string) (unnamed, error) {
-	f, err := os.CreateTemp(dir, "bulkload-plan-*")
-	if err != nil {
-		return unnamed{}, fail.With(fail.Config, err)
-	}
-	if err := os.Remove(f.Name()); err != nil {
-		return unnamed{}, errors.Join(err, f.Close())
-	}
-	return unnamed{f}, nil
+	f, err := durable.Nameless(dir, "bulkload-plan-*")
+	return unnamed{f}, fail.With(fail.Config, err)
 }
 
 // Finish makes the file durable, as a real one would be, and closes it.

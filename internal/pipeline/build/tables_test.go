@@ -407,7 +407,7 @@ func tablesResume(t *testing.T, s spec.Spec, every int) {
 		done := NewDone()
 		attempt := func(c Checkpoint) ([]*manifest.Manifest, error) {
 			r := &Resume{Done: &done, Checkpoint: c, Name: "job"}
-			if err := r.KeepTables(t.Context(), tables); err != nil {
+			if err := r.KeepWritten(t.Context(), tables); err != nil {
 				t.Fatal(err)
 			}
 			return k.BuildTables(t.Context(), tables, WorkOptions{Workers: 2, SpillDir: t.TempDir()}, 0, r)

@@ -28,14 +28,9 @@ func (d *Done) ChecksumOf(id uint64, size int64) uint32 {
 	return 0
 }
 
-// CheckWritten verifies the files of earlier attempts. The regions of missing
-// or damaged files count as not written.
-func (r *Resume) CheckWritten(ctx context.Context, out Output, gate progress.Gate, e progress.Events) error {
-	return r.CheckTables(ctx, []Table{{Out: out}}, gate, e)
-}
-
-// CheckTables is [Resume.CheckWritten] for the files of several tables, which are on one file system.
-func (r *Resume) CheckTables(ctx context.Context, tables []Table, gate progress.Gate, e progress.Events) error {
+// CheckWritten verifies the files of earlier attempts, which are on one file system. The regions of missing
+// or damaged files count as not written. The plan of a single table is not needed.
+func (r *Resume) CheckWritten(ctx context.Context, tables []Table, gate progress.Gate, e progress.Events) error {
 	var work []filecheck.Target
 	var ordinals []int
 	for _, ordinal := range slices.Sorted(maps.Keys(r.Written)) {
@@ -78,13 +73,8 @@ func outOf(tables []Table, ordinal int) Output {
 
 // KeepWritten forgets the files of earlier attempts that are missing or differ
 // from what was written, and removes unfinished files. If a file cannot be
-// examined, it returns the error and forgets nothing.
-func (r *Resume) KeepWritten(ctx context.Context, out Output) error {
-	return r.KeepTables(ctx, []Table{{Out: out}})
-}
-
-// KeepTables is [Resume.KeepWritten] for the files of several tables.
-func (r *Resume) KeepTables(ctx context.Context, tables []Table) error {
+// examined, it returns the error and forgets nothing. The plan of a single table is not needed.
+func (r *Resume) KeepWritten(ctx context.Context, tables []Table) error {
 	lost := map[int]bool{}
 	for ordinal, w := range r.Written {
 		out := outOf(tables, ordinal)

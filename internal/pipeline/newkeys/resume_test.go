@@ -58,7 +58,7 @@ func (r *resuming) build(files int) (m *manifest.Manifest, phases []string, err 
 		}
 	}}
 	resume := st.Resume()
-	testcheck.Must(r.t, resume.KeepWritten(r.t.Context(), r.out))
+	testcheck.Must(r.t, resume.KeepWritten(r.t.Context(), []build.Table{{Out: r.out}}))
 	m, err = Build(ctx, r.snap, r.plan, r.out, Options{Options: build.Options{Workers: 1, Memory: 24 << 20, SpillDir: r.spill, Events: e}}, resume)
 	return m, phases, err
 }

@@ -186,12 +186,9 @@ func (v *survey) referred(f loader.HFile, at storedFile) bool {
 
 // all lists the files in the directories of all regions below a root, for the families of some files.
 func (s *Stores) all(ctx context.Context, root string, of []*foundFile) (map[uint64]storedFile, error) {
-	dirs, err := s.FS.ReadDir(ctx, root)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	dirs, err := s.readDir(ctx, root)
 	if err != nil {
-		return nil, s.denied(err)
+		return nil, err
 	}
 	found := map[uint64]storedFile{}
 	for _, d := range dirs {
@@ -219,12 +216,9 @@ func (s *Stores) all(ctx context.Context, root string, of []*foundFile) (map[uin
 // list lists the files in the directory of one family of a region.
 func (s *Stores) list(ctx context.Context, root, region, family string) ([]storedFile, error) {
 	dir := path.Join(root, region, family)
-	infos, err := s.FS.ReadDir(ctx, dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	infos, err := s.readDir(ctx, dir)
 	if err != nil {
-		return nil, s.denied(err)
+		return nil, err
 	}
 	var list []storedFile
 	for _, info := range infos {
@@ -233,6 +227,15 @@ func (s *Stores) list(ctx context.Context, root, region, family string) ([]store
 		}
 	}
 	return list, nil
+}
+
+// readDir lists a directory, which may be missing.
+func (s *Stores) readDir(ctx context.Context, dir string) ([]fs.FileInfo, error) {
+	infos, err := s.FS.ReadDir(ctx, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return infos, s.denied(err)
 }
 
 // denied adds advice to an error about missing permissions on HBase's directory.
