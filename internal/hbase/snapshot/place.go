@@ -46,7 +46,8 @@ func (p *placedFile) open() error {
 func (p *placedFile) take(name string, f *hdfsio.ReaderAt) error {
 	size := f.Info.Size()
 	if p.size != 0 && p.size != size {
-		return errors.Join(fmt.Errorf("%s: %w: %d bytes, the manifest says %d", name, ErrDamaged, size, p.size), f.Close())
+		err := fmt.Errorf("%s: %w: %d bytes, the manifest says %d", name, ErrDamaged, size, p.size)
+		return errors.Join(err, f.Close())
 	}
 	p.f, p.at, p.size = f, f, size
 	return nil

@@ -53,7 +53,7 @@ func inPlaceOf(o RunOptions, s spec.Job) (*freshTable, error) {
 	return f, nil
 }
 
-// restarting returns what is done with the new table, if there is one, before its job starts over.
+// restarting returns a function that drops the new table, if there is one, before its job starts over.
 func (f *freshTable) restarting(env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, o RunOptions) func(context.Context) error {
 	return func(ctx context.Context) error {
 		switch {

@@ -4,13 +4,121 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
+	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/loader"
 )
+
+// Prediction is the predicted effect of a replacing run on its table.
+type Prediction struct {
+	Rows    int64  `json:"rows"`        // of the table, with visible cells
+	Deleted int64  `json:"deleted"`     // rows that are not in the export
+	OneOf   int64  `json:"one_of"`      // 1: all keys were compared; n: one in n keys was, and Deleted is an estimate
+	Seen    int64  `json:"seen"`        // deleted rows among the compared ones
+	Limit   string `json:"max_deletes"` // maximum of deleted rows: a number, or a percentage of the rows
+	Refused bool   `json:"refused"`     // a run would refuse to delete that many
+}
+
+// Predict computes the keys of all of a job's input, and looks up the row keys of a
+// snapshot of its table among them. The snapshot is taken for this and deleted
+// again. Nothing else is changed, and nothing is sorted or written. Memory is
+// bounded by w; keys that do not fit are sampled, and the prediction reports that.
+func Predict(ctx context.Context, env *cluster.Env, s spec.Job, w build.WorkOptions) (_ *Prediction, err error) {
+	facts, err := cluster.SpecFacts(ctx, env, s)
+	if err != nil {
+		return nil, err
+	}
+	families, err := s.ApplyToAll(facts.Families)
+	if err != nil {
+		return nil, err
+	}
+	in, err := build.OpenInput(ctx, env.Source, s, build.WorkOptions{Workers: w.Workers, Memory: w.Memory, Events: w.Events}) // rejects are not written
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	plan, err := cells.NewPlan(s, in.Source.Columns(), families[0], facts.Splits, time.Now().UnixMilli(), families[1:]...)
+	if err != nil {
+		return nil, err
+	}
+	o := build.Options{Workers: w.Workers, Memory: w.Memory, Budget: in.Budget, Events: w.Events}.WithDefaults()
+	w.Events.Phase("compare keys")
+	keys := newKeySet(int64(o.Memory) / 2)
+	if err := keys.read(ctx, plan, in, o); err != nil {
+		return nil, err
+	}
+	src, err := tablesource.Open(ctx, env, tablesource.Ref{Table: facts.Name}, tablesource.Options{FilesOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, src.Close(ctx)) }()
+	p, err := keys.compare(ctx, src.Snapshot)
+	if err != nil {
+		return nil, tablesource.FilesFailure(err)
+	}
+	limit := s.MaxDeletes()
+	p.Limit, p.Refused = limit.String(), !limit.Allows(p.Deleted, p.Rows)
+	return p, nil
+}
+
+// keyBatch is the number of keys that a worker collects before it adds them to the
+// set.
+const keyBatch = 1024
+
+// read adds the keys of all of the input.
+func (s *keySet) read(ctx context.Context, plan *cells.Plan, in *build.Input, o build.Options) error {
+	var mu sync.Mutex
+	var rest []*[]uint64 // last batches of the workers
+	err := build.RowKeys(ctx, plan, in.Source, o, func() func(key []byte) error {
+		batch := make([]uint64, 0, keyBatch)
+		mu.Lock()
+		rest = append(rest, &batch)
+		mu.Unlock()
+		return func(key []byte) error {
+			if batch = append(batch, hashOf(key)); len(batch) == keyBatch {
+				s.add(batch)
+				batch = batch[:0]
+			}
+			return nil
+		}
+	})
+	for _, batch := range rest {
+		s.add(*batch)
+	}
+	return err
+}
+
+// compare counts the rows of a snapshot, and those that the set lacks.
+func (s *keySet) compare(ctx context.Context, snap *snapshot.Snapshot) (*Prediction, error) {
+	p := &Prediction{OneOf: s.of()}
+	var mu sync.Mutex
+	err := snap.Each(ctx, readers, snapshot.View{Versions: 1, Now: snap.Created}, func(ctx context.Context, _ int, sc *snapshot.Scan) error {
+		var rows, seen int64
+		for sc.Next() {
+			if !sc.NewRow() {
+				continue
+			}
+			rows++
+			if h := hashOf(sc.Cell().Row); s.sampled(h) && !s.has(h) {
+				seen++
+			}
+		}
+		mu.Lock()
+		p.Rows, p.Seen = p.Rows+rows, p.Seen+seen
+		mu.Unlock()
+		return sc.Err()
+	})
+	p.Deleted = min(p.Seen*p.OneOf, p.Rows)
+	return p, err
+}
 
 // A Plan is the part of a job's plan that describes the replacement.
 type Plan struct {

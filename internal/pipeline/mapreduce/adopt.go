@@ -4,9 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"path"
+	"reflect"
+	"regexp"
+	"slices"
 
+	"bulkload/internal/base/durable"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/result"
@@ -159,4 +165,99 @@ func adoptFile(ctx context.Context, out build.Output, from string, f manifest.Fi
 func isWritten(info fs.FileInfo, f manifest.File) bool {
 	id, ok := hdfsio.FileID(info)
 	return info.Size() == f.Bytes && (!ok || f.FileID == 0 || id == f.FileID)
+}
+
+// Descriptions of maps are in the job's directory and not in its output: in a job with reduces, a new ApplicationMaster does not take
+// over the maps' committed output from its predecessor (JobImpl.scheduleTasks of Hadoop 3.4 requests that only without reduces). Each
+// attempt that ended therefore has a description, and they must agree.
+func mapFile(attempt string) string    { return attempt + ".json" }
+func rejectFile(attempt string) string { return attempt + ".rejects.jsonl" }
+
+func filteredFile(attempt string) string { return attempt + ".filtered.jsonl" }
+
+var mapName = regexp.MustCompile(`^attempt_[0-9]{1,19}_[0-9]{1,10}_m_[0-9]{1,9}_[0-9]{1,9}\.json$`)
+
+// errNoMap reports a map without a finished attempt.
+var errNoMap = errors.New("no attempt of a map wrote its description")
+
+// readMaps reads the descriptions of all maps from a job's directory, in the order of the input. If a map has several attempts, it
+// returns the last.
+func readMaps(ctx context.Context, fsys hdfsio.FS, dir string, w *Work) ([]*MapDone, error) {
+	dir = path.Join(dir, mapsName)
+	entries, err := fsys.ReadDir(ctx, dir)
+	if err != nil {
+		return nil, fail.With(fail.HDFS, err)
+	}
+	all := make([]*MapDone, w.Maps)
+	for _, e := range entries {
+		if !mapName.MatchString(e.Name()) {
+			continue
+		}
+		d := &MapDone{}
+		name := path.Join(dir, e.Name())
+		err := share.ReadSealed(ctx, fsys, name, d, &d.Checksum)
+		if err == nil && (d.Schema != 1 || d.Work != w.Checksum || d.Map < 1 || d.Map > w.Maps || mapFile(d.Attempt) != e.Name()) {
+			err = errors.New("it belongs to another job")
+		}
+		if err != nil {
+			return nil, fail.With(fail.HDFS, fmt.Errorf("%s: %w", name, err))
+		}
+		other := all[d.Map-1]
+		if other != nil && !d.agrees(other) {
+			return nil, fail.Errorf(fail.Input, "%s and %s have read other rows of the same part of the input: it has changed meanwhile, or a node is at fault", other.Attempt, d.Attempt)
+		}
+		if other == nil || d.Ran.Ended.After(other.Ran.Ended) {
+			all[d.Map-1] = d
+		}
+	}
+	for k, d := range all {
+		if d == nil {
+			return nil, fail.With(fail.HDFS, fmt.Errorf("%s: %w: %d of %d", dir, errNoMap, k+1, w.Maps))
+		}
+	}
+	return all, nil
+}
+
+// agrees reports whether two attempts of a map have read the same input and written the same rows.
+func (d *MapDone) agrees(o *MapDone) bool {
+	return d.PartRead.Agrees(&o.PartRead) && reflect.DeepEqual(d.Regions, o.Regions)
+}
+
+// keepRejects copies a map's bad records, or the records that the filter leaves out, next to its description.
+func (t *task) keepRejects(ctx context.Context, local, name string) error {
+	f, err := os.Open(local)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return hdfsio.WriteFile(ctx, t.fs, name, f, hdfsio.CreateOptions{Perm: 0o600})
+}
+
+// joinRejects joins the files of all maps into one local file, in the order of the input. It reports whether there are any.
+func joinRejects(ctx context.Context, fsys hdfsio.FS, dir string, maps []*MapDone, of func(*MapDone) string, local string) (some bool, err error) {
+	if some = slices.ContainsFunc(maps, func(m *MapDone) bool { return of(m) != "" }); !some || local == "" {
+		return some, nil
+	}
+	return some, writeRejects(ctx, fsys, dir, maps, of, local)
+}
+
+func writeRejects(ctx context.Context, fsys hdfsio.FS, dir string, maps []*MapDone, of func(*MapDone) string, local string) error {
+	return durable.ReplaceBy(local, func(w *os.File) (err error) {
+		for _, m := range maps {
+			if name := of(m); name != "" {
+				err = errors.Join(err, appendFile(ctx, fsys, path.Join(dir, mapsName, path.Base(name)), w))
+			}
+		}
+		return err
+	})
+}
+
+func appendFile(ctx context.Context, fsys hdfsio.FS, name string, w io.Writer) (err error) {
+	f, err := fsys.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	_, err = io.Copy(w, f)
+	return err
 }
