@@ -143,9 +143,8 @@ func (w *Reporter) addCounts(r *document, o ending.Outcome) {
 	r.Expected = o.Result.Findings()
 	w.endPart()
 	regions := w.regions
-	var files []manifest.File
 	if m != nil {
-		r.Counts, r.RejectFile, files = o.Result.Amounts(o.Progress), m.RejectFile, m.Files
+		r.Counts, r.RejectFile = o.Result.Amounts(o.Progress), m.RejectFile
 		r.Before = r.Counts.Digest.Rows - o.Result.OfRun().Amounts(o.Progress).Digest.Rows
 		r.Key, r.Timestamp = cmp.Or(r.Key, m.Key), cmp.Or(r.Timestamp, m.Timestamp)
 		if len(m.Files) > 0 { // files of earlier attempts too
@@ -157,7 +156,7 @@ func (w *Reporter) addCounts(r *document, o ending.Outcome) {
 	} else if so := o.Result.Amounts(o.Progress); so.Records > 0 {
 		r.Counts, r.RejectFile = so, so.RejectFile
 	}
-	r.Regions = regionList(regions, max(w.start.Regions, len(w.start.Splits)+1), w.start.Splits, files)
+	r.Regions = regionList(regions, max(w.start.Regions, len(w.start.Splits)+1), w.start.Splits)
 	if r.Load != nil {
 		for _, p := range o.Progress.Phases {
 			if p.Name == "load" {
@@ -175,9 +174,9 @@ func verified(v *result.Verification) string {
 	return "no (--verify off)"
 }
 
-// regionList returns all regions in the order of keys. Where split points are not known, the first row of a region
-// identifies it.
-func regionList(regions map[int]region, n int, splits [][]byte, files []manifest.File) []region {
+// regionList returns all regions in the order of keys. Where split points are not known, regions have no first keys: those of
+// their rows would be data.
+func regionList(regions map[int]region, n int, splits [][]byte) []region {
 	if len(regions) == 0 {
 		return nil
 	}
@@ -190,13 +189,6 @@ func regionList(regions map[int]region, n int, splits [][]byte, files []manifest
 	}
 	for i, s := range splits[:min(len(splits), n-1)] {
 		list[i+1].Start = rowkey.String(s)
-	}
-	if len(splits) == 0 {
-		for _, f := range files {
-			if r := &list[f.Region]; r.Start == "" && n > 1 {
-				r.Start = rowkey.String(f.FirstRow)
-			}
-		}
 	}
 	return list
 }
@@ -216,7 +208,7 @@ func (w *Reporter) addState(r *document, o ending.Outcome) {
 		for _, f := range s.Files {
 			addFile(regions, f.Region, f.Rows, f.Bytes)
 		}
-		r.Regions = regionList(regions, len(s.Splits)+1, rowkey.Rows(s.Splits), s.Files)
+		r.Regions = regionList(regions, len(s.Splits)+1, rowkey.Rows(s.Splits))
 	}
 	if r.Load != nil {
 		r.Load.Files = s.Loaded

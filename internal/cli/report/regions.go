@@ -81,7 +81,11 @@ func newSpread(regions []region) *spread {
 		return nil
 	}
 	for i, r := range regions {
-		s.Regions = append(s.Regions, numbered{r, i + 1, cmp.Or(r.Start, "the start"), float64(r.Bytes) / float64(s.Total)})
+		name := cmp.Or(r.Start, "(not shown)")
+		if i == 0 {
+			name = "the start"
+		}
+		s.Regions = append(s.Regions, numbered{r, i + 1, name, float64(r.Bytes) / float64(s.Total)})
 	}
 	s.Mean = float64(s.Total) / float64(len(regions))
 	byBytes := slices.Clone(s.Regions)

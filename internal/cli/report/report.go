@@ -64,7 +64,7 @@ type differingFiles struct {
 
 // region is a region of the table, in the order of keys.
 type region struct {
-	Start string // its first key, printable; empty for the first
+	Start string // its first key, printable; empty for the first, and where split points are not known
 	Rows  int64
 	Bytes int64
 	Files int
