@@ -280,6 +280,9 @@ func withAmounts(e Event, p producer, command string, input progress.Amount, o e
 	for _, t := range r.Tables {
 		written = append(written, t.Manifest)
 	}
+	if command == "build" {
+		written = []*manifest.Manifest{together(written)}
+	}
 	for i, m := range written[:min(len(written), len(e.Outputs))] {
 		if m == nil {
 			continue
@@ -288,6 +291,25 @@ func withAmounts(e Event, p producer, command string, input progress.Amount, o e
 		e.Outputs[i].OutputFacets = &outputFacets{Statistics: &statisticsFacet{p.Facet(outputDef), m.Digest.Rows, m.Bytes, int64(m.HFiles)}}
 	}
 	return e
+}
+
+// together returns the amounts and the cells of the files of all tables, which a build has in one directory.
+func together(all []*manifest.Manifest) *manifest.Manifest {
+	sum := &manifest.Manifest{}
+	for _, m := range all {
+		if m == nil {
+			continue
+		}
+		cells := sum.Cells
+		for _, c := range m.CellNames() {
+			if !slices.Contains(cells, c) {
+				cells = append(cells, c)
+			}
+		}
+		sum.Digest.Add(m.Digest)
+		sum.Bytes, sum.HFiles, sum.Cells = sum.Bytes+m.Bytes, sum.HFiles+m.HFiles, cells
+	}
+	return sum
 }
 
 func columnFields(m *manifest.Manifest) []field {

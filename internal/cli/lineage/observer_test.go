@@ -54,6 +54,14 @@ func TestLineageOfTables(t *testing.T) {
 			t.Errorf("outputs %q, want %q", names, c.want)
 		}
 	}
+	// The directory of a build has the files of all tables.
+	other := one(3)
+	other.Family = "g"
+	tables := []result.Table{{Manifest: one(4)}, {Manifest: other}, {}}
+	e := withAmounts(Event{Outputs: []dataset{{Name: "/out"}}}, "dev", "build", progress.Amount{}, ending.Outcome{Result: &result.Result{Manifest: one(5), Tables: tables}})
+	if d := e.Outputs[0]; d.OutputFacets.Statistics.Rows != 12 || !slices.Equal(d.Facets.Schema.Fields, []field{{"f:id"}, {"g:id"}}) {
+		t.Errorf("%+v of %+v", d.OutputFacets.Statistics, d.Facets.Schema)
+	}
 }
 
 // TestInputDatasets checks that streams are no datasets, that a file whose name looks like a pattern is one, and that amounts that are not known are left
