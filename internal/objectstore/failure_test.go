@@ -105,6 +105,22 @@ func TestHeadSaysWhy(t *testing.T) {
 	}
 }
 
+// TestHeadInAnotherRegion checks that an object is found whose region only the answer to a GET request names.
+func TestHeadInAnotherRegion(t *testing.T) {
+	keys(t)
+	s := impatient(t, "s3://b/x", []string{"s3=https://h"}, io.Discard, func(r *http.Request) (*http.Response, error) {
+		if !strings.Contains(r.Header.Get("Authorization"), "/eu-9/s3/") {
+			return response(r, 400, "<Error><Code>AuthorizationHeaderMalformed</Code><Region>eu-9</Region></Error>"), nil
+		}
+		h := response(r, 200, "", "Last-Modified", "Thu, 01 Jan 2026 00:00:00 GMT", "ETag", `"e"`)
+		h.ContentLength = 5
+		return h, nil
+	})
+	if _, err := s.Stat(t.Context(), "/x"); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestNoCredentials checks that requests without credentials are not signed, and that the error of a refusal says that
 // none were found.
 func TestNoCredentials(t *testing.T) {

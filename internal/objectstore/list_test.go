@@ -177,3 +177,29 @@ func TestOldListsInDisorder(t *testing.T) {
 		}
 	}
 }
+
+// TestObjectAndDirectory checks that a key that is an object, and a directory of others, names the object if it has data, and the
+// directory otherwise: the others would be missing.
+func TestObjectAndDirectory(t *testing.T) {
+	keys(t)
+	sizes := map[string]string{"mark": "0", "data": "5", "alone": "0", "secret": "0"}
+	s := impatient(t, "s3://b/x", []string{"s3=https://h"}, io.Discard, func(r *http.Request) (*http.Response, error) {
+		if size, ok := sizes[strings.TrimPrefix(r.URL.Path, "/b/")]; ok {
+			h := response(r, 200, "", "Last-Modified", "Thu, 01 Jan 2026 00:00:00 GMT", "ETag", `"e"`)
+			h.ContentLength = int64(size[0] - '0')
+			return h, nil
+		}
+		switch prefix := r.URL.Query().Get("prefix"); prefix {
+		case "secret/":
+			return response(r, 403, "<Error><Code>AccessDenied</Code></Error>"), nil
+		case "mark/", "data/":
+			return response(r, 200, "<ListBucketResult><Contents><Key>"+prefix+"a</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><Size>1</Size></Contents></ListBucketResult>"), nil
+		}
+		return response(r, 200, "<ListBucketResult></ListBucketResult>"), nil
+	})
+	for name, dir := range map[string]bool{"/mark": true, "/mark/": true, "/data": false, "/alone": false, "/alone/": false, "/secret": false} {
+		if i, err := s.Stat(t.Context(), name); err != nil || i.IsDir() != dir {
+			t.Errorf("%s: %v, %v; want a directory: %t", name, i, err, dir)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package objectstore
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -101,47 +100,64 @@ func (s *Store) name(key string) string { return s.root + "/" + key }
 
 func keyOf(name string) string { return strings.TrimPrefix(path.Clean("/"+name), "/") }
 
-// Stat describes an object, or a directory: a prefix of other keys that ends before a slash.
+// Stat describes an object, or a directory: a prefix of other keys that ends before a slash. A key that is both names the object if that has
+// data, and the directory otherwise.
 func (s *Store) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
 	key := keyOf(name)
+	var o object
+	err := fs.ErrNotExist
 	if key != "" {
-		o, err := s.describe(ctx, key)
-		if err == nil {
-			return info{s, o, false}, nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
+		o, err = s.describe(ctx, key)
+	}
+	found := err == nil
+	switch {
+	case found && o.size > 0:
+		return info{s, o, false}, nil
+	case !found && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
 	}
 	prefix := key
 	if prefix != "" {
 		prefix += "/"
 	}
 	p, err := s.page(ctx, prefix, "", 1)
+	if a, ok := errors.AsType[*answer](err); found && ok && isDenial(a.status) { // a single object needs no right to list
+		return info{s, o, false}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	if key != "" && len(p.objects) == 0 && len(p.prefixes) == 0 && p.next == "" {
+	switch none := len(p.objects) == 0 && len(p.prefixes) == 0; {
+	case found && none:
+		return info{s, o, false}, nil
+	case key != "" && none && p.next == "":
 		return nil, &fs.PathError{Op: "stat", Path: s.name(key), Err: fs.ErrNotExist}
 	}
 	return info{s, object{key: key}, true}, nil
 }
 
 func (s *Store) describe(ctx context.Context, key string) (o object, err error) {
-	err = s.do(ctx, s.name(key), func() *request { return s.protocol.head(key) }, func(resp *http.Response) (err error) {
-		o, err = s.protocol.describe(resp)
-		return err
-	})
+	head := func() error {
+		return s.do(ctx, s.name(key), func() *request { return s.protocol.head(key) }, func(resp *http.Response) (err error) {
+			o, err = s.protocol.describe(resp)
+			return err
+		})
+	}
+	if err = head(); err != nil {
+		if err = s.whyNot(ctx, key, err); err == nil {
+			err = head() // in the region that the other request was sent on to
+		}
+	}
 	if err != nil {
-		return object{}, s.whyNot(ctx, key, err)
+		return object{}, err
 	}
 	o.key, o.modified = key, inSeconds(o.modified)
 	s.remember(o)
 	return o, nil
 }
 
-// whyNot requests one byte of an object after a failed HEAD, whose answer has no body and so no error code. It returns the error of that request,
-// or err if there is none.
+// whyNot requests one byte of an object after a failed HEAD, whose answer has no body and so no error code. It returns the error of that request, which
+// is nil if the object was read, or err if there is nothing to ask.
 func (s *Store) whyNot(ctx context.Context, key string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil {
 		return err
@@ -149,12 +165,11 @@ func (s *Store) whyNot(ctx context.Context, key string, err error) error {
 	if a, ok := errors.AsType[*answer](err); !ok || a.code != "" || !isDenial(a.status) {
 		return err
 	}
-	again := s.do(ctx, s.name(key), func() *request {
+	return s.do(ctx, s.name(key), func() *request {
 		q := s.protocol.get(object{key: key})
 		q.header.Set("Range", "bytes=0-0")
 		return q
 	}, func(*http.Response) error { return nil })
-	return cmp.Or(again, err)
 }
 
 // ReadDir lists a directory: its objects, and the prefixes up to the next slash as directories.
