@@ -3,6 +3,7 @@ package settings
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,9 +106,9 @@ func add(f *pflag.FlagSet, e Entry, p any) {
 	case *bool:
 		f.BoolVar(p, e.Flag, *p, e.Usage)
 	case *int:
-		f.IntVar(p, e.Flag, *p, e.Usage)
+		f.Var(whole[int]{p}, e.Flag, e.Usage)
 	case *int64:
-		f.Int64Var(p, e.Flag, *p, e.Usage)
+		f.Var(whole[int64]{p}, e.Flag, e.Usage)
 	case *float64:
 		f.Float64Var(p, e.Flag, *p, e.Usage)
 	case *time.Duration:
@@ -118,6 +119,20 @@ func add(f *pflag.FlagSet, e Entry, p any) {
 		f.Var(p.(pflag.Value), e.Flag, e.Usage)
 	}
 }
+
+// whole is the value of a flag that takes a whole number. It is decimal, as in a job file: zeros before it do not make it octal.
+type whole[T int | int64] struct{ p *T }
+
+func (w whole[T]) Set(text string) error {
+	n, err := strconv.ParseInt(text, 10, reflect.TypeFor[T]().Bits())
+	if err == nil {
+		*w.p = T(n)
+	}
+	return err
+}
+
+func (w whole[T]) String() string { return strconv.FormatInt(int64(*w.p), 10) }
+func (w whole[T]) Type() string   { return fmt.Sprintf("%T", *w.p) }
 
 func (e Entry) check(f *pflag.Flag) error {
 	v := f.Value.String()

@@ -210,6 +210,41 @@ func TestSettingsThatAreRefused(t *testing.T) {
 	}
 }
 
+// TestNumbersAreDecimal checks that a number is the same in all sources: zeros before it do not make it octal.
+func TestNumbersAreDecimal(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file.yaml")
+	for _, name := range []string{"workers", "salt_buckets"} { // an int, and a field of job files
+		flag, variable := "--"+strings.ReplaceAll(name, "_", "-")+"=", "BULKLOAD_"+strings.ToUpper(name)+"="
+		line := name + ": "
+		inJob := line
+		if !IsField(name) {
+			inJob = "options: {" + line
+		}
+		for text, want := range map[string]string{"010": "10", "08": "8", "+5": "5", "0x10": "", "0b1": "", "0o7": "", "1_0": ""} {
+			end := ""
+			if inJob != line {
+				end = "}"
+			}
+			for source, one := range map[string]struct{ arg, env, text string }{"flag": {arg: flag + text}, "environment": {env: variable + text}, "config": {"--config=" + file, "", line + text}, "job": {"--job=" + file, "", inJob + text + end}} {
+				testcheck.Must(t, os.WriteFile(file, []byte(one.text), 0o600))
+				l := newLoaded(t)
+				got := ""
+				err := l.ParseFlags(strings.Fields(one.arg))
+				if err == nil {
+					if _, err = l.settle("XDG_CONFIG_HOME="+dir, one.env); err == nil {
+						i := slices.IndexFunc(List(l.Command), func(s Setting) bool { return s.Name == name })
+						got = List(l.Command)[i].Value
+					}
+				}
+				if got != want {
+					t.Errorf("%s %s from %s: %q, %v; want %q", name, text, source, got, err, want)
+				}
+			}
+		}
+	}
+}
+
 // TestGroups checks that help texts have each visible flag of a command once, in the order of the groups, and that few flags have no groups.
 func TestGroups(t *testing.T) {
 	l := newLoaded(t)
