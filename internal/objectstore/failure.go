@@ -79,7 +79,7 @@ func (s *Store) explain(q *request, err error) error {
 		return setting.Errorf("%s: the credentials (%s) have expired: renew them (%w)", q.what, who, a)
 	case a.status == http.StatusUnauthorized || refusedKeys[a.code]:
 		return setting.Errorf("%s: the store does not accept the credentials (%s): see that they are of this store, and whole (%w)", q.what, who, a)
-	case a.status == http.StatusForbidden:
+	case a.status == http.StatusForbidden && !a.transient():
 		return setting.Errorf("%s: access denied: the credentials (%s) lack %s (%w)", q.what, who, q.action, a)
 	}
 	return fmt.Errorf("%s at %s: %w", q.what, q.url.Host, a)

@@ -93,6 +93,21 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestRateLimit checks that a request is repeated that Google refuses for its rate, with the status of a denial.
+func TestRateLimit(t *testing.T) {
+	for _, code := range []string{"rateLimitExceeded", "userRateLimitExceeded"} {
+		tries := 0
+		s := impatient(t, "gs://b/x", []string{"gs=https://h?credentials=none"}, io.Discard, func(r *http.Request) (*http.Response, error) {
+			tries++
+			return response(r, 403, `{"error":{"errors":[{"reason":"`+code+`"}]}}`), nil
+		})
+		_, err := s.Stat(t.Context(), "/x")
+		if err == nil || !strings.HasSuffix(err.Error(), "gs://b/x at h: it answered 403 ("+code+")") || tries != 5 {
+			t.Errorf("%d tries: %v", tries, err)
+		}
+	}
+}
+
 // TestHeadSaysWhy checks that the reason of a failed HEAD request, whose answer has no body, is obtained by reading one
 // byte.
 func TestHeadSaysWhy(t *testing.T) {

@@ -73,7 +73,7 @@ func (a *answer) Error() string {
 // transient reports whether the same request may succeed later.
 func (a *answer) transient() bool {
 	switch a.code {
-	case "RequestTimeout", "SlowDown", "Throttling", "InternalError", "ServerBusy", "OperationTimedOut", "IncompleteBody":
+	case "RequestTimeout", "SlowDown", "Throttling", "InternalError", "ServerBusy", "OperationTimedOut", "IncompleteBody", "rateLimitExceeded", "userRateLimitExceeded":
 		return true
 	}
 	return passing(a.status) && a.status != http.StatusNotImplemented
