@@ -6,12 +6,14 @@ TESTDATA is the directory of examples and testdata (default: this checkout), TAB
 import csv
 import errno
 import importlib.util
+import logging
 import os
 import pathlib
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import unittest.mock
@@ -109,6 +111,56 @@ class Program(Case):
         self.assertEqual(raised.exception.code, -signal.SIGKILL)
         self.assertIn("SIGKILL", str(raised.exception))
 
+    def stand_in(self, text):
+        """Has a program of Python take the place of the real one."""
+        program = self.dir / "program"
+        program.write_text(f"#!{sys.executable}\nimport os, signal, sys\n{text}\n")
+        program.chmod(0o755)
+        patch = unittest.mock.patch.object(bulkload._process, "find_bulkload_bin", lambda: str(program))
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def test_rows_of_a_program_that_is_killed(self):
+        """A row is no result: its column "error" is not the reason."""
+        self.stand_in("""for _ in "12": print('{"rowkey": "a", "error": "of a row"}', flush=True)\nos.kill(os.getpid(), signal.SIGKILL)""")
+        with self.assertRaises(bulkload.UnexpectedError) as raised:
+            list(bulkload.scan(JOB))
+        self.assertEqual((raised.exception.code, raised.exception.result), (-signal.SIGKILL, {}))
+        self.assertEqual(str(raised.exception), "bulkload was killed by SIGKILL: it gave no reason")
+        self.assertEqual(str(bulkload.UnexpectedError(-99, "why", {})), "bulkload was killed by signal 99: why")
+
+    def test_log_handler_that_fails(self):
+        """A handler of the log that fails does not stop the program, which would wait for a reader of its log."""
+        self.stand_in("""for i in range(3000): print(i, "x" * 100, file=sys.stderr)\nprint('{"status": "done"}')""")
+        handler = logging.Handler()
+        handler.emit = unittest.mock.Mock(side_effect=RuntimeError("full"))
+        log = logging.getLogger("bulkload")
+        log.addHandler(handler)
+        self.addCleanup(log.removeHandler, handler)
+        self.addCleanup(log.setLevel, log.level)
+        log.setLevel(logging.INFO)
+        with unittest.mock.patch.object(bulkload._process, "STOP_SECONDS", 1), unittest.mock.patch.object(threading, "excepthook"):
+            timer = threading.Timer(20, os.kill, [os.getpid(), signal.SIGINT])
+            self.addCleanup(timer.cancel)
+            timer.start()
+            try:
+                self.assertEqual(bulkload.call("version"), {"status": "done"})
+            except KeyboardInterrupt:
+                self.fail("the program waits for a reader of its log")
+
+    def test_fork(self):
+        """A process that was forked leaves the program and its pipes to its parent."""
+        self.stand_in("""print('{"rowkey": "a"}\\n' * 9, '{}', sep="", flush=True)\nsys.stdin.close()""")
+        rows = bulkload.scan(JOB)
+        next(rows)
+        child = os.fork()
+        if not child:
+            signal.alarm(20)
+            del rows
+            os._exit(0)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assertEqual(sum(1 for _ in rows), 8)
+
     def test_ctrl_c(self):
         """Ctrl-C stops the program, which removes what it has made, and is raised."""
         fifo, spill = self.dir / "in.csv", self.dir / "spill"
@@ -151,6 +203,27 @@ class Program(Case):
         for flags in ({}, {"input": CSV, "job_id": "x"}):
             with self.assertRaises(ValueError):
                 bulkload.run(JOB, frame=object(), **flags)
+
+    @unittest.skipUnless(ARROW, "needs pyarrow")
+    def test_small_batches(self):
+        """A stream of small batches takes no time that grows with the square of their number."""
+        from bulkload import _frames
+        pa = importlib.import_module("pyarrow")
+        batch = pa.record_batch({"id": ["1"]})
+        calls = []
+        with open(os.devnull, "wb") as null:
+            sys.setprofile(lambda _, event, __: calls.append(event))
+            self.addCleanup(sys.setprofile, None)
+            _frames.write(pa.RecordBatchReader.from_batches(batch.schema, [batch] * 300), null)
+            sys.setprofile(None)
+        self.assertLess(calls.count("call"), 3000)
+
+    @unittest.skipUnless("pandas" in FRAMES, "needs pandas")
+    def test_index_of_a_subclass(self):
+        """The index is not a column, nor is that of a class of others, such as a frame of geopandas."""
+        from bulkload import _frames
+        frame = type("Frame", (importlib.import_module("pandas").DataFrame,), {})({"id": ["1"]}, index=["i"])
+        self.assertEqual(_frames.reader(frame).schema.names, ["id"])
 
     @unittest.skipUnless(ARROW, "needs pyarrow")
     def test_frame_that_fails(self):

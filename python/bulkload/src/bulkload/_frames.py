@@ -27,10 +27,10 @@ def reader(frame: Any) -> Any:
     pa = arrow()
     if isinstance(frame, pa.RecordBatchReader):
         return frame
-    library = type(frame).__module__.partition(".")[0]
-    if library == "pandas":  # whose index is not a column
+    libraries = {of.__module__.partition(".")[0] for of in type(frame).__mro__}  # also of a class that extends theirs
+    if "pandas" in libraries:  # whose index is not a column
         return pa.Table.from_pandas(frame, preserve_index=False).to_reader()
-    if library == "polars" and hasattr(frame, "to_arrow"):  # its stream has types that pyarrow does not write, such as categories of views
+    if "polars" in libraries and hasattr(frame, "to_arrow"):  # its stream has types that pyarrow does not write, such as categories of views
         return frame.to_arrow().to_reader()
     if not hasattr(frame, "__arrow_c_stream__"):
         raise TypeError(f"{type(frame).__name__} is not a data frame: want pyarrow, pandas, polars or another with __arrow_c_stream__")
@@ -74,6 +74,7 @@ def write(batches: Any, stdin: IO[bytes]) -> None:
     writer = arrow("pyarrow.parquet").ParquetWriter(pipe, schema)
     try:
         group: List[Any] = []
+        held = 0  # rows of group
 
         def put() -> None:
             writer.write_table(pa.Table.from_batches(group, batches.schema).cast(schema), row_group_size=GROUP_ROWS)
@@ -81,8 +82,10 @@ def write(batches: Any, stdin: IO[bytes]) -> None:
 
         for batch in batches:
             group.append(batch)
-            if sum(b.num_rows for b in group) >= GROUP_ROWS:
+            held += batch.num_rows
+            if held >= GROUP_ROWS:
                 put()
+                held = 0
             if pipe.broken:
                 break
         put()

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sysconfig
+import traceback
 from contextlib import contextmanager
 from threading import Thread, current_thread, main_thread
 from typing import IO, Any, Dict, Iterator, List, Optional, Sequence, Tuple
@@ -58,6 +59,7 @@ class Process:
     def __init__(self, args: Sequence[str], fed: bool = False) -> None:
         self._last = b""  # line of standard output
         self._reason = "it gave no reason"
+        self._owner = os.getpid()
         self._relay = Thread(target=self._log, daemon=True)
         try:
             with _interrupts_later():
@@ -96,6 +98,8 @@ class Process:
             result = {}
         if code in (0, ALREADY):
             return dict(result)
+        if result.get("exit_code") != code:  # it was killed: this is a row
+            result = {}
         raise BY_CODE.get(code, UnexpectedError)(code, result.get("error") or self._reason, result)
 
     def stop(self) -> None:
@@ -116,6 +120,8 @@ class Process:
         return self
 
     def __exit__(self, kind: Optional[type], *_: object) -> None:
+        if os.getpid() != self._owner:  # a fork: the program is its parent's, and who closes the pipes waits for a thread that is not here
+            return
         try:
             self.stop()
         finally:
@@ -130,6 +136,7 @@ class Process:
     def _log(self) -> None:
         """Gives each line of standard error to the logger: JSON by its level, other lines as they are."""
         assert self._popen.stderr
+        failed = False
         for line in self._popen.stderr:
             text = line.decode(errors="replace").rstrip()
             try:
@@ -140,7 +147,12 @@ class Process:
             except (ValueError, KeyError, TypeError, AttributeError):
                 level = logging.INFO
             self._reason = text
-            log.log(level if isinstance(level, int) else logging.WARNING, "%s", text)
+            try:
+                log.log(level if isinstance(level, int) else logging.WARNING, "%s", text)
+            except Exception:  # of a handler: the program would wait for a reader
+                if not failed:
+                    traceback.print_exc()
+                failed = True
 
 
 class Rows(Iterator[Dict[str, Any]]):

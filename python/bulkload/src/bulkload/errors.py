@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 from typing import Any, ClassVar, Dict
 
+SIGNALS = {s.value: s.name for s in signal.Signals}
+
 
 class BulkloadError(Exception):
     """A command that has failed.
@@ -21,7 +23,9 @@ class BulkloadError(Exception):
         self.code, self.message, self.result = code, message, result
 
     def __str__(self) -> str:
-        ended = f"was killed by {signal.Signals(-self.code).name}" if self.code < 0 else f"ended with exit code {self.code} ({self.kind})"
+        ended = f"ended with exit code {self.code} ({self.kind})"
+        if self.code < 0:
+            ended = f"was killed by {SIGNALS.get(-self.code, f'signal {-self.code}')}"
         return f"bulkload {ended}: {self.message}"
 
 
