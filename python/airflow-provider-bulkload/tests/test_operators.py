@@ -224,6 +224,36 @@ class Tries(unittest.TestCase):
             op.execute(context)
         self.assertEqual(self.starts(), 1)
 
+    def test_killed_while_it_starts(self):
+        """A kill stops a program that its shell is starting: a time limit raises, and Airflow 3 calls on_kill from a signal handler."""
+        sleep = time.sleep
+        for raises in (True, False):
+            with self.subTest(raises=raises):
+                self.setUp()
+                self.plan("wait 0")
+                op, context = self.attempt()
+                found = []
+
+                def killed(seconds, op=op, raises=raises, found=found):
+                    if not found:
+                        found.extend((self.dir / "airflow").glob("bulkload/*"))
+                        if raises:
+                            raise operators.AirflowTaskTimeout("late")
+                        op.on_kill()
+                    sleep(seconds)
+
+                with mock.patch("time.sleep", killed), self.assertRaises(operators.AirflowException):
+                    op.execute(context)
+                self.assertEqual(len(found), 1)
+                self.assertFalse(operators.Run(found[0]).alive)
+
+    def test_no_process(self):
+        """The files may go while a process is stopped: then no signal is sent, least of all to the caller's own group."""
+        run = operators.Run(self.dir / "run")
+        with mock.patch("os.kill") as kill, mock.patch.object(operators.Run, "alive", True):
+            run.stop()
+        kill.assert_not_called()
+
     def test_stopped_and_deferred(self):
         """A deferred try that gets such an outcome defers again, with a new process."""
         self.plan("wait 143", "0")
@@ -331,6 +361,8 @@ class Tries(unittest.TestCase):
         sensor = sensors.BulkloadJobSensor(task_id="wait", table="t", job_id="night")
         done = {"table": "t", "job_id": "night", "state": "done"}
         for job, fits in ((done, True), ({**done, "command": "run"}, True), ({**done, "command": "load"}, True), ({**done, "table": "default:t"}, True),
+                          ({**done, "table": "main", "tables": [{"table": "main"}, {"table": "t"}]}, True),
+                          ({**done, "table": "main", "tables": [{"table": "main"}, {"table": "u"}]}, False),
                           ({**done, "command": "export"}, False), ({**done, "command": "compare"}, False), ({**done, "table": "u"}, False)):
             with self.subTest(job):
                 self.assertEqual(sensor._fits(job), fits)

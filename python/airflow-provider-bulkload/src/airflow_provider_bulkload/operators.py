@@ -139,7 +139,12 @@ class BulkloadBaseOperator(BaseOperator):
         if parent and self.sends_lineage and self.openlineage == "task":
             argv.append(f"--openlineage={run.directory / LINEAGE}")
         self.log.info("running %s", shlex.join(argv))
-        run.start(argv, {**os.environ, "BULKLOAD_LOG_FORMAT": "json", **parent, **self._added()})
+        self._run = run
+        try:
+            run.start(argv, {**os.environ, "BULKLOAD_LOG_FORMAT": "json", **parent, **self._added()})
+        except BaseException:  # as in _finish
+            self.on_kill()
+            raise
         return run
 
     def _finish(self, run: Run, context: Any, again: bool = False) -> dict[str, Any] | None:
@@ -184,7 +189,10 @@ class BulkloadBaseOperator(BaseOperator):
 
     def on_kill(self) -> None:
         run, self._run = self._run, None  # one signal only, however often this is called
-        if run is None or not run.alive:
+        if run is None:
+            return
+        run.started()
+        if not run.alive:
             return
         pid = run.pid  # the next try may start another in the same directory
         self.log.info("stopping bulkload, process %d", pid)

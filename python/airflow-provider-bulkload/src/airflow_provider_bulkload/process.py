@@ -40,8 +40,12 @@ class Run:
         self._shell = subprocess.Popen(
             ["/bin/sh", "-c", SUPERVISE, "bulkload", str(self.directory), *argv], env=dict(env), stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        self.started()
+
+    def started(self) -> None:
+        """Waits until the shell has started the program, if this process has started the shell."""
         end = time.monotonic() + START_SECONDS
-        while not self.pid and time.monotonic() < end:
+        while self._shell is not None and not self.pid and time.monotonic() < end:
             time.sleep(0.01)
 
     def _numbers(self, name: str) -> list[int]:
@@ -105,8 +109,11 @@ class Run:
         self.send(signal.SIGTERM)
 
     def send(self, number: int) -> None:
+        pid = self.pid
+        if not pid:  # the files are gone, with the process; 0 is the caller's own group
+            return
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, number)
+            os.kill(pid, number)
 
     def lines(self) -> Iterator[str]:
         """The lines of standard error that were not given yet, by no process."""

@@ -16,6 +16,7 @@ class BulkloadJobSensor(BaseSensorOperator):
     """Waits until a job of a table is done, as `bulkload status` has it; its XCom is what status says of the job.
 
     Exports and comparisons of the table do not count. A job that was undone is not done. A job that failed is waited for: the same command resumes it.
+    With `--split-by directory` each directory is a job, and the first that is done is enough.
 
     :param table: the job's table.
     :param job_id: the job's --job-id.
@@ -51,7 +52,8 @@ class BulkloadJobSensor(BaseSensorOperator):
         def whole(table: str) -> str:
             return table if ":" in table else f"default:{table}"
 
-        if job.get("command") in NO_LOADS or whole(job.get("table") or "") != whole(self.table) or self.job_id and job.get("job_id") != self.job_id:
+        tables = {whole(of.get("table") or "") for of in (job, *(job.get("tables") or ()))}
+        if job.get("command") in NO_LOADS or whole(self.table) not in tables or self.job_id and job.get("job_id") != self.job_id:
             return False
         return not self.after or bool(job.get("ended")) and moment(job["ended"]) >= moment(self.after)
 
