@@ -2,6 +2,8 @@ package manifests
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"reflect"
@@ -193,6 +195,22 @@ parts: {phase: PHASE, name: check-20261120, job: check, input: 'hdfs:///user/tin
 	load := find[*batch.Job](t, chartObjects(t, strings.Replace(values, "PHASE", "load", 1)))[0].Spec.Template.Spec.Containers[0].Args
 	if !slices.Contains(load, "hdfs:///tmp/check-20261120.hfiles") {
 		t.Errorf("load: %q", load)
+	}
+}
+
+// TestChartTexts checks that files have the texts of the values but for empty lines at the end, whatever white space they begin with.
+func TestChartTexts(t *testing.T) {
+	for _, want := range []string{"a", "a\n", "  a\nb\n", "\n  a\n\tb\r\n", "", "a: |\n  b\n\n"} {
+		quoted, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := find[*core.ConfigMap](t, chartObjects(t, fmt.Sprintf("hadoop: {files: {core-site.xml: %s}}\njobs: {check: %[1]s}\n", quoted)))
+		for _, got := range []string{files[0].Data["core-site.xml"], files[1].Data["check.yaml"]} {
+			if strings.TrimRight(got, "\n") != strings.TrimRight(want, "\n") {
+				t.Errorf("a file has %q, want %q", got, want)
+			}
+		}
 	}
 }
 
