@@ -80,6 +80,22 @@ class Program(Case):
         self.assertEqual(out[0], out[1])
         self.assertTrue(out[0].startswith("bulkload "), out[0])
 
+    def test_is_that_of_the_package(self):
+        """The program that was installed with the package comes before those of other installations: they may be of other versions."""
+        places = {name: self.dir / name for name in ("scripts", "user", "target/bin", "site", "usersite")}
+        for path in places.values():
+            path.mkdir(parents=True)
+            (path / "bulkload").touch(0o755)
+        paths = {("scripts", None): "scripts", ("scripts", "user"): "user", ("purelib", "user"): "usersite"}
+
+        def get_path(name, scheme=None):
+            return str(self.dir / paths[name, scheme and "user"])
+
+        for package, want in (("target", "target/bin"), ("site", "scripts"), ("usersite", "user")):
+            with self.subTest(package), unittest.mock.patch("sysconfig.get_path", get_path), \
+                    unittest.mock.patch.object(bulkload._process, "__file__", str(self.dir / package / "bulkload/_process.py")):
+                self.assertEqual(bulkload.find_bulkload_bin(), str(places[want] / "bulkload"))
+
     def test_result_and_log(self):
         with self.assertLogs("bulkload", "INFO") as log:
             result = self.build()

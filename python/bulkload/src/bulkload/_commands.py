@@ -89,7 +89,8 @@ def scan(job: Optional[Path] = None, **flags: Flag) -> Rows:
 
 def read(source: str, job: Optional[Path] = None, **flags: Flag) -> Any:
     """Returns the rows of a table, or of snapshot:NAME, as a pyarrow.Table: `bulkload export` into a directory that is removed again. `to_pandas()` of it
-    is a frame of pandas. A table that does not fit in memory is for export."""
+    is a frame of pandas. A table that does not fit in memory is for export. One that fails or is stopped may leave the snapshot of its export: no other
+    call resumes it, and `bulkload clean` removes it with the export's job."""
     dataset = _frames.arrow("pyarrow.dataset")
     with tempfile.TemporaryDirectory(prefix="bulkload-") as directory:
         _call("export", source, to=os.path.join(directory, "rows"), format="parquet", job=job, **flags)

@@ -25,8 +25,10 @@ log = logging.getLogger("bulkload")
 def find_bulkload_bin() -> str:
     """Returns the path of the program: the one that was installed with this package, else the one on PATH."""
     target = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # pip install --target DIR puts programs into DIR/bin
-    user = sysconfig.get_path("scripts", f"{os.name}_user")
-    for directory in (sysconfig.get_path("scripts"), user, os.path.join(target, "bin")):
+    places = [sysconfig.get_path("scripts"), sysconfig.get_path("scripts", f"{os.name}_user")]
+    if target == sysconfig.get_path("purelib", f"{os.name}_user"):  # pip install --user
+        places.reverse()
+    for directory in (os.path.join(target, "bin"), *places):
         path = os.path.join(directory, "bulkload")
         if os.access(path, os.X_OK) and os.path.isfile(path):
             return path
