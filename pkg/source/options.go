@@ -111,6 +111,9 @@ type Options struct {
 	// Reject gets a bad record, which is then skipped; an error that it returns ends the reading. All readers call it concurrently.
 	// Default: every bad record is an error.
 	Reject func(RowError) error
+	// Scanned gets the numbers of bytes that Open reads to find where the records of a text begin, while it reads them. Several goroutines call it.
+	// Default: they are not reported.
+	Scanned func(bytes int64)
 
 	more []registered // in addition to those of the registry
 }

@@ -45,7 +45,7 @@ func (t textFile) spans() bool                            { return false }
 
 // toCut returns the text of a file for package splits.
 func (f *inputFile) toCut(o *Options) splits.Text {
-	return splits.Text{Path: f.Path, Begin: f.dataStart, End: f.size(), Step: o.SplitSize,
+	return splits.Text{Path: f.Path, Begin: f.dataStart, End: f.size(), Step: o.SplitSize, Scanned: o.Scanned,
 		Open: func(ctx context.Context) (splits.Reader, error) { return f.openText(ctx, 0) }}
 }
 

@@ -48,6 +48,12 @@ func TestListens(t *testing.T) {
 	if got := status(); got != 200 {
 		t.Errorf("a job that reads is not healthy: %d", got)
 	}
+	for name, work := range map[string]func(int64){"copies a stream": e.OnScanned, "checks files": e.OnChecked, "compares": e.OnRead} {
+		l.moved.Store(0)
+		if work(1); status() != 200 {
+			t.Errorf("a job that %s is not healthy", name)
+		}
+	}
 	if err := s.End(nil, nil); err != nil {
 		t.Fatal(err)
 	}

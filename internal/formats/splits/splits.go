@@ -20,7 +20,8 @@ type Text struct {
 	Begin, End int64  // of the records, in bytes of the file
 	Step       int64  // nominal length of a split in bytes, more than 0
 	// Open opens the file for one goroutine, which closes it.
-	Open func(context.Context) (Reader, error)
+	Open    func(context.Context) (Reader, error)
+	Scanned func(bytes int64) // reports bytes that were read, from several goroutines; nil: not called
 }
 
 // A Reader reads a file at any position.
@@ -74,6 +75,9 @@ func (t *Text) pieces(ctx context.Context, src Reader, from, to int64, with arou
 			return err
 		}
 		scan(p)
+		if t.Scanned != nil {
+			t.Scanned(int64(p.n))
+		}
 		at += int64(p.n)
 	}
 	return nil

@@ -12,6 +12,7 @@ type Events struct {
 	OnStart   func(s Start)                    // an attempt begins, or the job was done before
 	OnPhase   func(name string)                // read, sort, write, snapshot, check, upload, load, verify
 	OnTotal   func(phase string, total Amount) // the work of a phase, as far as it is known; later calls replace earlier ones
+	OnScanned func(bytes int64)                // bytes of inputs that were read before the phases: of streams that are copied, of texts whose records are found
 	OnRows    func(rows, bytes int64)          // rows were read and added to the sort
 	OnSplit   func()                           // an input split was read completely
 	OnRecords func(r Records)                  // pass 1 has ended, with or without an error; later calls of an attempt replace earlier ones
@@ -112,6 +113,7 @@ func Tee(all ...Events) Events {
 		OnStart:   func(s Start) { each(all, func(e Events) { e.Start(s) }) },
 		OnPhase:   func(name string) { each(all, func(e Events) { e.Phase(name) }) },
 		OnTotal:   func(phase string, a Amount) { each(all, func(e Events) { e.Total(phase, a) }) },
+		OnScanned: func(bytes int64) { each(all, func(e Events) { e.Scanned(bytes) }) },
 		OnRows:    func(rows, bytes int64) { each(all, func(e Events) { e.Rows(rows, bytes) }) },
 		OnSplit:   func() { each(all, Events.Split) },
 		OnRecords: func(r Records) { each(all, func(e Events) { e.Records(r) }) },
@@ -153,6 +155,7 @@ func (e Events) Open(s Start)                  { call(e.OnOpen, s) }
 func (e Events) Start(s Start)                 { call(e.OnStart, s) }
 func (e Events) Phase(name string)             { call(e.OnPhase, name) }
 func (e Events) Total(phase string, a Amount)  { call2(e.OnTotal, phase, a) }
+func (e Events) Scanned(bytes int64)           { call(e.OnScanned, bytes) }
 func (e Events) Rows(rows, bytes int64)        { call2(e.OnRows, rows, bytes) }
 func (e Events) Records(r Records)             { call(e.OnRecords, r) }
 func (e Events) spill(rows, bytes int64)       { call2(e.OnSpill, rows, bytes) }

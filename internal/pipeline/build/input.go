@@ -119,7 +119,7 @@ func newInput(s spec.Job, w WorkOptions) (*Input, source.Options, error) {
 	if err := errors.Join(k.leaveOut(s, w), k.checkFiles()); err != nil {
 		return nil, o, err
 	}
-	o.Reject = k.Budget.RejectRead
+	o.Reject, o.Scanned = k.Budget.RejectRead, w.Events.Scanned
 	return k, o, fail.With(fail.Config, o.Validate())
 }
 

@@ -254,8 +254,10 @@ func (k *keeper) read(ctx context.Context, one *stream, to *spool.File) (d spool
 	if err != nil {
 		return d, fail.With(fail.Input, fmt.Errorf("open %s: %w", one.describe(), err))
 	}
-	reported := time.Now()
+	reported, scanned := time.Now(), int64(0)
 	o := spool.CopyOptions{Allow: k.allow(one), Progress: func(d spool.Digest) {
+		k.options.Events.Scanned(d.Bytes - scanned)
+		scanned = d.Bytes
 		if time.Since(reported) >= reportEvery {
 			reported = time.Now()
 			k.options.Events.Note("the stream is read", "input", one.given, "bytes", d.Bytes)

@@ -14,6 +14,7 @@ import (
 
 	"bulkload/internal/formats/spool"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/hdfsio"
@@ -97,9 +98,13 @@ func TestNote(t *testing.T) {
 // that a damaged copy is not used, and that no copy is left at the end.
 func TestCopiesAreUsedAgain(t *testing.T) {
 	dir, j, text := t.TempDir(), newJob(), "id,v\n"+strings.Repeat("a,1\n", 50_000)
-	o, pipe := Options{SpillDir: dir}, fifo(t, text)
+	scanned := int64(0)
+	o, pipe := Options{SpillDir: dir, Events: progress.Events{OnScanned: func(n int64) { scanned += n }}}, fifo(t, text)
 	s, err := kept(t, []string{pipe}, o, j, Needed{})
 	testcheck.Must(t, err)
+	if scanned != int64(len(text)) {
+		t.Errorf("%d bytes of %d are reported", scanned, len(text))
+	}
 	d, ok := s.Digest(0)
 	if textOf(t, s, pipe) != text || !ok || d.Bytes != int64(len(text)) || s.Count() != 1 || s.Place(0) != pipe || len(s.Others([]string{pipe, "x"})) != 1 || s.Left(spec.Size(d.Bytes)+5) != 5 {
 		t.Fatalf("%+v, %v, %d streams at %q", d, ok, s.Count(), s.Place(0))
