@@ -5,17 +5,21 @@ import (
 	"cmp"
 	"encoding/csv"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"unicode/utf8"
 
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/ui"
 	"bulkload/internal/formats/celltype"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/serve/query"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
 )
 
 // Printer prints rows, as lines of JSON, as CSV with a header, or as a table.
@@ -226,4 +230,72 @@ func appendRow(dst []byte, r loader.Row, family string) []byte {
 		dst = text.Append(dst, r.Cells[i].Value)
 	}
 	return append(dst, "}\n"...)
+}
+
+// rowLabel returns the name of a cell's column, which no other column has. Where the qualifier alone could be taken for another column, or for the
+// row key, the family precedes it; a backslash that could be taken for the beginning of \xNN is \x5C.
+func rowLabel(c *loader.Cell, family string) string {
+	name := textOf(c.Qualifier, "")
+	if isText(c.Qualifier, "") && strings.Contains(name, `\x`) {
+		name = strings.ReplaceAll(name, `\`, `\x5C`)
+	}
+	if string(c.Family) != family || name == "rowkey" || strings.Contains(name, ":") {
+		return textOf(c.Family, "") + ":" + name
+	}
+	return name
+}
+
+// textOf returns bytes as text. UTF-8 without control characters, except those of the given list, is unchanged. Otherwise each
+// backslash and each byte that is not text becomes \xNN.
+func textOf(v []byte, controls string) string {
+	if isText(v, controls) {
+		return string(v)
+	}
+	var text []byte
+	for len(v) > 0 {
+		_, n := utf8.DecodeRune(v)
+		if v[0] != '\\' && isText(v[:n], controls) {
+			text = append(text, v[:n]...)
+		} else {
+			text = rowkey.Append(text, v[:1])
+		}
+		v = v[n:]
+	}
+	return string(text)
+}
+
+func isText(v []byte, controls string) bool {
+	for _, c := range v {
+		if (c < 0x20 || c == 0x7f) && strings.IndexByte(controls, c) < 0 {
+			return false
+		}
+	}
+	return utf8.Valid(v)
+}
+
+// PrintStats prints the next page of a read, and if explain is set the statistics of each region.
+func PrintStats(w io.Writer, st *query.ReadStats, explain bool) {
+	if explain {
+		printRegions(w, st)
+	}
+	if st.Next != "" {
+		fmt.Fprintf(w, "next page: --page %s\n", st.Next)
+	}
+}
+
+func printRegions(w io.Writer, st *query.ReadStats) {
+	fmt.Fprintf(w, "%s of %s and %s: %s to find the cluster and the table, %s to read\n",
+		setting.Count(st.Rows, "row"), setting.Count(st.Heads, "salt"), setting.Count(len(st.Regions), "region"), ui.Round(st.Dial), ui.Round(st.Scan))
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "region\trange\tserver\tscans\trows\tbytes\ttime\tblocks\tdisk reads")
+	for _, r := range st.Regions {
+		reads := "not reported"
+		if r.DiskReads >= 0 {
+			reads = fmt.Sprint(r.DiskReads)
+		}
+		fmt.Fprintf(t, "%s\t[%s, %s)\t%s\t%d\t%d\t%d\t%s\t~%d\t%s\n", r.Region, rowkey.String(r.Start), rowkey.String(r.End), r.Server,
+			r.Scans, r.Rows, r.Bytes, ui.Round(r.Took()), r.Blocks, reads)
+	}
+	t.Flush()
+	fmt.Fprintln(w, "blocks are estimated from bytes and the block size; disk reads are the server's count of blocks that were not in its cache")
 }

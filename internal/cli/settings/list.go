@@ -3,11 +3,15 @@ package settings
 import (
 	"cmp"
 	"os"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/jobs/job"
@@ -15,9 +19,6 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/kerberos"
 	"bulkload/pkg/source/dialect"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // A Setting is the value of one setting of a command, with its origin.
@@ -223,4 +224,33 @@ func ofDialect(list []Setting, s spec.Spec) {
 			list[i].Value, list[i].Origin = v, "dialect "+d.Name
 		}
 	}
+}
+
+// Masked replaces secret text.
+const Masked = "***"
+
+// SecretName reports whether the name of a flag or a column implies that its values are secret.
+func SecretName(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{"password", "passwd", "secret", "token", "credential"}, func(word string) bool { return strings.Contains(name, word) })
+}
+
+// Secrets in a URL: a password, also one with a character that a URL does not allow there (what is no port is a password), a user name without a password before a web server's host, which is a token, and keys
+// and tokens in the query.
+var (
+	urlPassword = regexp.MustCompile(`://([^/\s:@?#]*):[^/\s?#]*@`)
+	urlOddly    = regexp.MustCompile(`://([^/\s:@?#\[]*):[0-9]*[^/\s@?#0-9][^/\s@?#]*[/?#]\S*@`)
+	urlToken    = regexp.MustCompile(`(https?://)[^/\s:@?#]+@`)
+	urlQuery    = regexp.MustCompile(`(?i)([?&#;][^=&\s]*(?:token|password|passwd|pwd|secret|signature|credential|key|auth|sig)[^=&\s]*=)[^&#;\s]+`)
+)
+
+// MaskURLs masks the secrets in the URLs of a text.
+func MaskURLs(text string) string {
+	if !strings.Contains(text, "://") {
+		return text
+	}
+	text = urlPassword.ReplaceAllString(text, "://$1:"+Masked+"@")
+	text = urlOddly.ReplaceAllString(text, "://$1:"+Masked+"@")
+	text = urlToken.ReplaceAllString(text, "${1}"+Masked+"@")
+	return urlQuery.ReplaceAllString(text, "${1}"+Masked)
 }
