@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"sync"
 
 	"bulkload/internal/hadoop/hadooprpc"
 	"bulkload/internal/hadoop/sasl"
@@ -171,4 +173,108 @@ func readText(r io.Reader) (string, error) {
 	b := make([]byte, n)
 	_, err = io.ReadFull(r, b)
 	return string(b), err
+}
+
+// ErrSecured is the error of a cluster that requires a login while the configuration has none.
+var ErrSecured = errors.New("the server requires a Kerberos login: set hbase.security.authentication to kerberos in hbase-site.xml (is HBASE_CONF_DIR that of this cluster?)")
+
+// WantsLogin explains a connection that a server has broken: a server that requires a login closes it without a message that gohbase passes
+// on. It returns nil if that is not the cause, without asking a server that was silent, which would be silent again.
+func (c *Client) WantsLogin(ctx context.Context, err error) error {
+	e, broken := errors.AsType[*ConnectionError](err)
+	if !broken || errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.opts.DialTimeout)
+	defer cancel()
+	if c.opts.Secure != nil {
+		return c.wantsLoginAbove(ctx, e.Addr)
+	}
+	wants, err := probe(ctx, func(ctx context.Context) (net.Conn, error) { return c.opts.Dialer(ctx, "tcp", e.Addr) })
+	switch {
+	case err == nil && wants.Kerberos:
+		return fmt.Errorf("%s: %w", e.Addr, ErrSecured)
+	case err == nil && wants.TLS:
+		return fmt.Errorf("%s: %w", e.Addr, errTLS)
+	}
+	return nil
+}
+
+// wantsLoginAbove checks the same for a connection secured by TLS, without a login above it.
+func (c *Client) wantsLoginAbove(ctx context.Context, addr string) error {
+	nc, err := c.opts.Dialer(ctx, "tcp", addr)
+	if err != nil {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		nc.Close()
+		return nil
+	}
+	if nc, err = c.opts.Secure(ctx, nc, host, false); err != nil {
+		return nil
+	}
+	if _, loggedIn := nc.(*SecureConn); loggedIn {
+		nc.Close()
+		return nil
+	}
+	if wants, err := wantsKerberos(ctx, nc); err != nil || !wants {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", addr, ErrSecured)
+}
+
+// SecureConn is a connection after the login, for a client library that starts it like one without security: the
+// library's preamble is discarded, because one was sent already. Several goroutines may write; each write is
+// sent as a whole.
+type SecureConn struct {
+	net.Conn
+	sealed *sasl.Sealed // nil: no protection
+	mu     sync.Mutex   // guards writes
+	begun  int          // bytes of the library's preamble
+}
+
+// Quality returns the connection's quality of protection.
+func (c *SecureConn) Quality() kerberos.Quality {
+	if c.sealed == nil {
+		return kerberos.Authentication
+	}
+	return c.sealed.Layer.Quality()
+}
+
+func (c *SecureConn) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	skip := 0
+	if c.begun < preambleLen {
+		const begin = preamble + bySimple
+		skip = min(len(p), preambleLen-c.begun)
+		if string(p[:skip]) != begin[c.begun:c.begun+skip] {
+			return 0, errors.New("hbase rpc: the library does not begin as version 0 without security does")
+		}
+		c.begun += skip
+	}
+	n, err := c.send(p[skip:])
+	return skip + n, err
+}
+
+func (c *SecureConn) send(p []byte) (int, error) {
+	switch {
+	case len(p) == 0:
+		return 0, nil
+	case c.sealed == nil:
+		return c.Conn.Write(p)
+	}
+	return c.sealed.Write(p)
+}
+
+// maxPiece limits a sealed piece: a server seals no more than the client's buffer, 16 MiB, and its own
+// responses.
+const maxPiece = 256 << 20
+
+func (c *SecureConn) Read(p []byte) (int, error) {
+	if c.sealed == nil {
+		return c.Conn.Read(p)
+	}
+	return c.sealed.Read(p)
 }
