@@ -1,11 +1,13 @@
 package kerberos
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jcmturner/gokrb5/v8/iana/errorcode"
@@ -154,4 +156,55 @@ func (a *Acceptor) mistake(req *messages.APReq, err error) error {
 func quoted(name string) string {
 	const most = 200
 	return fmt.Sprintf("%q", name[:min(len(name), most)])
+}
+
+// Errors of replayed tokens.
+var (
+	// ErrSeen is the error of a token that was accepted before: each is for one request.
+	ErrSeen = errors.New("it came before")
+	// ErrManySeen is the error of a service that has accepted more tokens than it can remember.
+	ErrManySeen = errors.New("more tokens were taken than are remembered")
+)
+
+// maxSeen is the number of tokens that are remembered: some 30 MB, 1,700 tokens a second.
+const maxSeen = 1 << 19
+
+// Seen remembers tokens for as long as they are valid, so that none is accepted twice. The zero value is ready. It is safe for concurrent
+// use.
+type Seen struct {
+	mu    sync.Mutex
+	byMin map[int64]map[[16]byte]struct{} // by the minute of their callers' clocks
+	n     int
+	most  int // 0: maxSeen
+}
+
+// first remembers a token. It returns an error if the token is known already. A token is forgotten only when it is too old to be valid.
+func (s *Seen) first(token [16]byte, at, now time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byMin == nil {
+		s.byMin = map[int64]map[[16]byte]struct{}{}
+	}
+	oldest := now.Add(-Skew-time.Minute).Unix() / 60
+	for minute, tokens := range s.byMin {
+		if minute < oldest {
+			s.n -= len(tokens)
+			delete(s.byMin, minute)
+		}
+	}
+	minute := at.Unix() / 60
+	tokens := s.byMin[minute]
+	if _, ok := tokens[token]; ok {
+		return ErrSeen
+	}
+	if s.n >= cmp.Or(s.most, maxSeen) {
+		return ErrManySeen
+	}
+	if tokens == nil {
+		tokens = map[[16]byte]struct{}{}
+		s.byMin[minute] = tokens
+	}
+	tokens[token] = struct{}{}
+	s.n++
+	return nil
 }

@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/tsuna/gohbase/filter"
 	"github.com/tsuna/gohbase/pb"
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"bulkload/internal/hadoop/frames"
@@ -203,4 +206,117 @@ func (r ScanRequest) within(region Region) (part ScanRequest, some bool) {
 		part.Stop = region.End
 	}
 	return part, true
+}
+
+// columnsOf returns the columns that a request reads, one entry for each family. A family without qualifiers is read whole.
+func columnsOf(r ScanRequest) []*pb.Column {
+	var columns []*pb.Column
+	at := map[string]*pb.Column{}
+	for _, family := range r.Families {
+		if at[family] == nil {
+			at[family] = &pb.Column{Family: []byte(family)}
+			columns = append(columns, at[family])
+		}
+	}
+	whole := len(columns)
+	for _, c := range r.Columns {
+		entry := at[c.Family]
+		if entry == nil {
+			entry = &pb.Column{Family: []byte(c.Family)}
+			at[c.Family] = entry
+			columns = append(columns, entry)
+		}
+		if !slices.Contains(columns[:whole], entry) {
+			entry.Qualifier = append(entry.Qualifier, c.Qualifier)
+		}
+	}
+	return columns
+}
+
+// filterOf returns the server's filter for the rows and the conditions of a request, nil if there are none. The filter for rows seeks from one
+// to the next (HBase 1.1 and later). A row without a condition's column does not pass. Without conditions, KeysOnly empties the values.
+func filterOf(r ScanRequest) (*pb.Filter, error) {
+	var all []filter.Filter
+	if len(r.Rows) > 0 {
+		ranges := make([]*filter.RowRange, len(r.Rows))
+		for i, row := range r.Rows {
+			ranges[i] = filter.NewRowRange(row, row, true, true)
+		}
+		all = append(all, filter.NewMultiRowRangeFilter(ranges))
+	}
+	for _, c := range r.Where {
+		add := func(op filter.CompareType, value []byte) {
+			comparator := filter.NewBinaryComparator(filter.NewByteArrayComparable(value))
+			all = append(all, filter.NewSingleColumnValueFilter([]byte(c.Family), c.Qualifier, op, comparator, true, true))
+		}
+		if c.From != nil || c.To == nil {
+			add(filter.GreaterOrEqual, c.From)
+		}
+		if c.To != nil {
+			add(filter.LessOrEqual, c.To)
+		}
+	}
+	if r.KeysOnly && len(r.Where) == 0 {
+		all = append(all, filter.NewKeyOnlyFilter(false))
+	}
+	switch len(all) {
+	case 0:
+		return nil, nil
+	case 1:
+		return all[0].ConstructPBFilter()
+	}
+	return filter.NewList(filter.MustPassAll, all...).ConstructPBFilter()
+}
+
+// RegionScan holds the counts of a scan of one region.
+type RegionScan struct {
+	Region Region
+	Rows   int64         // passed to the caller
+	Bytes  int64         // of cells, as sent
+	Calls  int           // answers of the server
+	Took   time.Duration // including the time that the caller's function took
+	// Metrics are the server's own counts, by its names (org.apache.hadoop.hbase.client.metrics.ServerSideScanMetrics). HBase 2.6.4 reports
+	// MetricRowsScanned, MetricRowsFiltered and MetricBlockBytes and, since 2.6.3, bytes and reads by their source; older versions report
+	// less. Nil if there are none.
+	Metrics map[string]int64
+}
+
+// Names of the server's counts.
+const (
+	MetricRowsScanned  = "ROWS_SCANNED"
+	MetricRowsFiltered = "ROWS_FILTERED"
+	// MetricBlockBytes is the uncompressed size of the blocks that a scan read, from cache or disk.
+	MetricBlockBytes = "BLOCK_BYTES_SCANNED"
+	// MetricBlockReads counts blocks read from the file system, so not those of the block cache.
+	MetricBlockReads = "BLOCK_READ_OPS_COUNT"
+)
+
+// scanMetricsField is ScanResponse.scan_metrics, for which the library has no type: a message of repeated name and value.
+const scanMetricsField = 10
+
+// regionRead builds a RegionScan from answers.
+type regionRead struct {
+	RegionScan
+	wanted bool
+}
+
+func (r *regionRead) add(resp *pb.ScanResponse, block []byte) {
+	if !r.wanted {
+		return
+	}
+	r.Calls++
+	r.Bytes += int64(len(block))
+	metrics, ok := bytesField(resp.ProtoReflect().GetUnknown(), scanMetricsField)
+	if !ok {
+		return
+	}
+	if r.Metrics == nil {
+		r.Metrics = map[string]int64{}
+	}
+	frames.Fields(metrics, func(num protowire.Number, _ uint64, pair []byte) {
+		name, ok := bytesField(pair, 1)
+		if value, has := varintField(pair, 2); num == 1 && ok && has {
+			r.Metrics[string(name)] += int64(value)
+		}
+	})
 }

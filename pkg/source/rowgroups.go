@@ -6,10 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
+	"slices"
 	"time"
 
+	"bulkload/internal/formats/orc"
 	"bulkload/internal/formats/parquet"
 	"bulkload/internal/formats/valuetext"
+	"bulkload/pkg/source/listing"
 )
 
 // rowFile is a file of a format that stores numbered rows in groups, column by column.
@@ -204,3 +208,52 @@ const batchRows = parquet.MaxRows
 
 // wideBatch returns the number of rows in a batch for a number of columns: fewer if their spans would take some megabytes.
 func wideBatch(cols int) int { return min(max((1<<18)/cols, 16), batchRows) }
+
+// orcFormat is ORC, as internal/formats/orc reads it.
+type orcFormat struct{}
+
+func (orcFormat) facts() facts {
+	return facts{Traits: Traits{Named: true, Rows: true}, endings: []string{".orc"}, magic: []string{orc.Magic}, ending: orc.Ends, binary: true, values: true}
+}
+
+func (orcFormat) check(*Options) error { return nil }
+
+func (orcFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Options) (content, error) {
+	return probeGroups(ctx, f, o, "ORC", func(raw io.ReaderAt, size int64, limit parquet.Limit) (rowFile, error) {
+		m, err := orc.Open(raw, size, limit)
+		if err == nil && slices.Equal(m.Names(), []string{"operation", "originalTransaction", "bucket", "rowId", "currentTransaction", "row"}) {
+			err = listing.RefuseTransactional(path.Dir(f.Path))
+		}
+		return m, err
+	})
+}
+
+func (orcFormat) reader(r *Reader) splitReader {
+	p := orc.NewReader(r.in.opts.limit(), r.in.opts.MaxRecord)
+	return &groupReader{rowReader: p, reader: r, begin: func(m rowFile, raw io.ReaderAt, group int, fields []Span) error {
+		return p.Begin(m.(*orc.File), raw, group, fields)
+	}}
+}
+
+// parquetFormat is Parquet, as internal/formats/parquet reads it.
+type parquetFormat struct{}
+
+func (parquetFormat) facts() facts {
+	return facts{Traits: Traits{Named: true, Rows: true}, endings: []string{".parquet", ".parq", ".pq"},
+		magic: []string{parquet.Magic, parquet.EncryptedMagic}, binary: true, values: true}
+}
+
+func (parquetFormat) check(*Options) error { return nil }
+
+func (parquetFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Options) (content, error) {
+	return probeGroups(ctx, f, o, "Parquet", func(raw io.ReaderAt, size int64, limit parquet.Limit) (rowFile, error) {
+		return parquet.Open(raw, size, limit)
+	})
+}
+
+func (parquetFormat) reader(r *Reader) splitReader {
+	p := parquet.NewReader(r.in.opts.limit(), r.in.opts.MaxRecord)
+	return &groupReader{rowReader: p, reader: r, begin: func(m rowFile, raw io.ReaderAt, group int, fields []Span) error {
+		return p.Begin(m.(*parquet.File), raw, group, fields)
+	}}
+}
