@@ -1,6 +1,7 @@
 package keygen
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -103,15 +104,7 @@ func namedShares(splits [][]byte, shares []float64) string {
 		}
 	}
 	if cut > few {
-		slices.SortStableFunc(order, func(a, b int) int {
-			switch {
-			case shares[a] > shares[b]:
-				return -1
-			case shares[a] < shares[b]:
-				return 1
-			}
-			return 0
-		})
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(shares[b], shares[a]) })
 		cut = 3
 	}
 	var list []string

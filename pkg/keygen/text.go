@@ -48,10 +48,7 @@ func reverse(dst, b []byte, _ []int) ([]byte, error) {
 func upper(dst, b []byte, _ []int) ([]byte, error) {
 	for i := 0; i < len(b); {
 		if c := b[i]; c < utf8.RuneSelf {
-			if c >= 'a' && c <= 'z' {
-				c -= 'a' - 'A'
-			}
-			dst = append(dst, c)
+			dst = append(dst, upperByte(c))
 			i++
 			continue
 		}
@@ -65,10 +62,7 @@ func upper(dst, b []byte, _ []int) ([]byte, error) {
 func lower(dst, b []byte, _ []int) ([]byte, error) {
 	for i := 0; i < len(b); {
 		if c := b[i]; c < utf8.RuneSelf {
-			if c >= 'A' && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			dst = append(dst, c)
+			dst = append(dst, lowerByte(c))
 			i++
 			continue
 		}
