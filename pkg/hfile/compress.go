@@ -27,13 +27,12 @@ var (
 var otherCodecs = map[int]string{0: "LZO", 5: "BZIP2", 7: "LZMA", 8: "BROTLI"}
 
 // String returns HBase's name of the codec.
-func (c Compression) String() string { return nameOf(codecNames[:], int(c)) }
+func (c Compression) String() string { return nameOf(codecNames[:], c) }
 
 // ParseCompression returns the codec with HBase's name s, ignoring case. An
 // empty name means NONE. For any other name the error wraps [ErrUnsupported].
 func ParseCompression(s string) (Compression, error) {
-	i, err := find(codecNames[:], s, "compression")
-	return Compression(i), err
+	return find[Compression](codecNames[:], s, "compression")
 }
 
 // compressionOf returns the codec with a trailer's code.
@@ -59,12 +58,11 @@ const (
 var levelNames = [...]string{"default", "better"}
 
 // String returns the level's name.
-func (l Level) String() string { return nameOf(levelNames[:], int(l)) }
+func (l Level) String() string { return nameOf(levelNames[:], l) }
 
 // ParseLevel returns the level with a name, ignoring case. An empty name means default.
 func ParseLevel(s string) (Level, error) {
-	i, err := find(levelNames[:], s, "compression level")
-	return Level(i), err
+	return find[Level](levelNames[:], s, "compression level")
 }
 
 // ZstdFraming is the framing of Zstandard frames in a block. The server's

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -28,13 +29,12 @@ var encodingNames = [...]string{"NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDE
 var encodingIDs = [...]uint16{0, 2, 3, 4, 7}
 
 // String returns HBase's name of the encoding.
-func (e Encoding) String() string { return nameOf(encodingNames[:], int(e)) }
+func (e Encoding) String() string { return nameOf(encodingNames[:], e) }
 
 // ParseEncoding returns the encoding with HBase's name s, ignoring case. An empty name
 // means NONE.
 func ParseEncoding(s string) (Encoding, error) {
-	i, err := find(encodingNames[:], s, "data block encoding")
-	return Encoding(i), err
+	return find[Encoding](encodingNames[:], s, "data block encoding")
 }
 
 // BloomType is the type of a file's Bloom filter.
@@ -51,13 +51,12 @@ const (
 var bloomNames = [...]string{"NONE", "ROW", "ROWCOL", "ROWPREFIX_FIXED_LENGTH"}
 
 // String returns HBase's name of the type.
-func (b BloomType) String() string { return nameOf(bloomNames[:], int(b)) }
+func (b BloomType) String() string { return nameOf(bloomNames[:], b) }
 
 // ParseBloomType returns the type with HBase's name s, ignoring case. An empty name means
 // NONE.
 func ParseBloomType(s string) (BloomType, error) {
-	i, err := find(bloomNames[:], s, "bloom type")
-	return BloomType(i), err
+	return find[BloomType](bloomNames[:], s, "bloom type")
 }
 
 // ChecksumType is the type of a block's checksums.
@@ -74,7 +73,7 @@ var checksumNames = [...]string{"CRC32C", "CRC32", "NULL"}
 var checksumIDs = [...]byte{2, 1, 0}
 
 // String returns HBase's name of the type.
-func (c ChecksumType) String() string { return nameOf(checksumNames[:], int(c)) }
+func (c ChecksumType) String() string { return nameOf(checksumNames[:], c) }
 
 // ParseChecksumType returns the type with HBase's name s, or NONE for no checksums,
 // ignoring case. An empty name means CRC32C.
@@ -82,8 +81,7 @@ func ParseChecksumType(s string) (ChecksumType, error) {
 	if strings.EqualFold(s, "NONE") {
 		return ChecksumNone, nil
 	}
-	i, err := find(checksumNames[:], s, "checksum type")
-	return ChecksumType(i), err
+	return find[ChecksumType](checksumNames[:], s, "checksum type")
 }
 
 // Options are the settings of a file to write. The zero value selects no
@@ -177,23 +175,20 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-func nameOf(names []string, i int) string {
-	if i < len(names) {
-		return names[i]
+func nameOf[T ~uint8](names []string, v T) string {
+	if int(v) < len(names) {
+		return names[v]
 	}
-	return fmt.Sprintf("unknown(%d)", i)
+	return fmt.Sprintf("unknown(%d)", uint8(v))
 }
 
-func find(names []string, s, what string) (int, error) {
-	if s == "" {
-		return 0, nil
+// find returns the value with a name, ignoring case. An empty name is the first value.
+func find[T ~uint8](names []string, s, what string) (T, error) {
+	i := slices.IndexFunc(names, func(n string) bool { return s == "" || strings.EqualFold(n, s) })
+	if i < 0 {
+		return 0, fmt.Errorf("%s %q: %w (known: %s)", what, s, ErrUnsupported, strings.Join(names, ", "))
 	}
-	for i, n := range names {
-		if strings.EqualFold(n, s) {
-			return i, nil
-		}
-	}
-	return 0, fmt.Errorf("%s %q: %w (known: %s)", what, s, ErrUnsupported, strings.Join(names, ", "))
+	return T(i), nil
 }
 
 // blockLimits are the encoded and unencoded sizes of a block's cells at which the block is
