@@ -156,15 +156,12 @@ var ErrStaged = errors.New("a file is in it")
 
 // RemoveStaging has HBase delete the staging directory that a load or a check has left, if it holds no file. A missing directory is not an
 // error.
-func (c *Cluster) RemoveStaging(ctx context.Context, fsys FS, table TableName, token string) error {
-	err := c.removeStaging(ctx, fsys, table, token)
-	if err != nil {
-		err = fmt.Errorf("HBase's staging directory %s: %w", token, err)
-	}
-	return err
-}
-
-func (c *Cluster) removeStaging(ctx context.Context, fsys FS, table TableName, token string) error {
+func (c *Cluster) RemoveStaging(ctx context.Context, fsys FS, table TableName, token string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("HBase's staging directory %s: %w", token, err)
+		}
+	}()
 	if err := checkToken(token); err != nil {
 		return err
 	}
