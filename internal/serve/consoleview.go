@@ -155,8 +155,8 @@ type jobPage struct {
 	consolePage
 	Row      jobRow
 	S        *checkpoint.State
-	Facts    []pageField // names and values
-	Plan     []pageField
+	Facts    pageFields // names and values
+	Plan     pageFields
 	Phases   []phaseRow
 	Tables   []string
 	Left     []pageField // files and data that the job left behind
@@ -244,77 +244,74 @@ func (c *consolePages) newJobPage(r *http.Request, s *checkpoint.State, v consol
 	return p
 }
 
-// factsOf returns the results of a job, in the words of status.
-func factsOf(s *checkpoint.State) []pageField {
-	var facts []pageField
-	add := func(name, text string) {
-		if text != "" {
-			facts = append(facts, pageField{name, text})
-		}
+type pageFields []pageField
+
+// add adds a field, unless its text is empty.
+func (f *pageFields) add(name, text string) {
+	if text != "" {
+		*f = append(*f, pageField{name, text})
 	}
+}
+
+// factsOf returns the results of a job, in the words of status.
+func factsOf(s *checkpoint.State) (facts pageFields) {
 	row := rowOf(s)
-	add("job id", s.JobID)
-	add("table", s.Table)
-	add("command", s.Command)
+	facts.add("job id", s.JobID)
+	facts.add("table", s.Table)
+	facts.add("command", s.Command)
 	if row.Runs {
-		add("process", fmt.Sprintf("%d on %s", s.PID, s.Host))
-		add("attempt", fmt.Sprint(s.Attempt))
+		facts.add("process", fmt.Sprintf("%d on %s", s.PID, s.Host))
+		facts.add("attempt", fmt.Sprint(s.Attempt))
 		if l := s.Live; l != nil {
 			if l.RowsRate > 0 {
-				add("rate", fmt.Sprintf("%.0f rows/s, %s/s", l.RowsRate, setting.Bytes(int64(l.BytesRate))))
+				facts.add("rate", fmt.Sprintf("%.0f rows/s, %s/s", l.RowsRate, setting.Bytes(int64(l.BytesRate))))
 			}
 			if l.SecondsLeft != nil {
-				add("left in this phase", "about "+leftText(*l.SecondsLeft))
+				facts.add("left in this phase", "about "+leftText(*l.SecondsLeft))
 			}
 			if l.JobLeft != nil {
-				add("left in all", "about "+leftText(*l.JobLeft))
+				facts.add("left in all", "about "+leftText(*l.JobLeft))
 			}
 		}
 	}
-	add("error", s.Error)
-	add("exit code", row.Exit)
-	add("rows", row.Rows)
-	add("rejects", row.Rejected)
-	add("time", row.Seconds)
-	add("written", fmt.Sprintf("%s, %s, for %s", setting.Count(s.HFiles, "HFile"), setting.Bytes(s.Bytes), setting.Count(s.Regions, "region")))
-	add("loaded", setting.Count(s.Loaded, "file"))
+	facts.add("error", s.Error)
+	facts.add("exit code", row.Exit)
+	facts.add("rows", row.Rows)
+	facts.add("rejects", row.Rejected)
+	facts.add("time", row.Seconds)
+	facts.add("written", fmt.Sprintf("%s, %s, for %s", setting.Count(s.HFiles, "HFile"), setting.Bytes(s.Bytes), setting.Count(s.Regions, "region")))
+	facts.add("loaded", setting.Count(s.Loaded, "file"))
 	if s.Replace != nil {
-		add("replace", s.Replace.String())
+		facts.add("replace", s.Replace.String())
 	}
 	if s.Sent > 0 && !row.Runs {
-		add("outcome", fmt.Sprintf("unknown: HBase may hold %s of this job; run the same command, which resolves the outcome", setting.Count(s.Sent, "file")))
+		facts.add("outcome", fmt.Sprintf("unknown: HBase may hold %s of this job; run the same command, which resolves the outcome", setting.Count(s.Sent, "file")))
 	}
 	if s.Result != nil && s.Result.Manifest != nil {
-		add("reject file", s.Result.Manifest.RejectFile)
+		facts.add("reject file", s.Result.Manifest.RejectFile)
 	}
 	return facts
 }
 
-func planOf(s *checkpoint.State) []pageField {
-	var plan []pageField
-	add := func(name, text string) {
-		if text != "" {
-			plan = append(plan, pageField{name, text})
-		}
-	}
-	add("key", s.Key)
+func planOf(s *checkpoint.State) (plan pageFields) {
+	plan.add("key", s.Key)
 	if s.Inputs > 0 {
-		add("inputs", fmt.Sprintf("%s, %s", setting.Count(s.Inputs, "file"), setting.Bytes(s.InBytes)))
+		plan.add("inputs", fmt.Sprintf("%s, %s", setting.Count(s.Inputs, "file"), setting.Bytes(s.InBytes)))
 	}
 	for i, f := range s.Source {
 		if i == 20 {
-			add("", fmt.Sprintf("and %d more", len(s.Source)-i))
+			plan.add("", fmt.Sprintf("and %d more", len(s.Source)-i))
 			break
 		}
-		add("input", fmt.Sprintf("%s, %s", f.Path, setting.Bytes(f.Bytes)))
+		plan.add("input", fmt.Sprintf("%s, %s", f.Path, setting.Bytes(f.Bytes)))
 	}
 	if s.Regions > 0 {
-		add("regions", fmt.Sprint(s.Regions))
+		plan.add("regions", fmt.Sprint(s.Regions))
 	}
-	add("staging", s.Staging)
-	add("snapshot", s.Snapshot)
+	plan.add("staging", s.Staging)
+	plan.add("snapshot", s.Snapshot)
 	if s.Fresh != nil {
-		add("in place of", s.Fresh.From)
+		plan.add("in place of", s.Fresh.From)
 	}
 	return plan
 }
