@@ -28,7 +28,23 @@ func newHFileCmd(g *globals) *cobra.Command {
 	}
 	c := &clusterFlags{}
 	c.add(cmd.PersistentFlags())
-	cmd.AddCommand(newHFileMetaCmd(g, c), newHFileCellsCmd(g, c), newHFileBlocksCmd(g, c), newHFileWriteCmd(g, c), newHFileCheckCmd(g, c))
+	read := func(name, short string, do func(cmd *cobra.Command, name string, r *hfile.Reader) error) {
+		cmd.AddCommand(&cobra.Command{Use: name + " FILE", Short: short, Args: usage.ExactArgs("FILE"), RunE: withHFile(g, c, do)})
+	}
+	read("meta", "Print what an HFile says of itself", func(cmd *cobra.Command, name string, r *hfile.Reader) error {
+		v, err := filecheck.DescribeHFile(name, r)
+		if err != nil {
+			return err
+		}
+		return g.Print(cmd.OutOrStdout(), v, func(w io.Writer) { hfiletext.PrintMeta(w, v) })
+	})
+	read("cells", "Print every cell: row, family, qualifier in base64, timestamp, type, value in base64, tags if any", func(cmd *cobra.Command, _ string, r *hfile.Reader) error {
+		return hfiletext.PrintCells(cmd.OutOrStdout(), r)
+	})
+	read("blocks", "Print every block, the trailer, the file info and the root index", func(cmd *cobra.Command, _ string, r *hfile.Reader) error {
+		return r.Dump(cmd.OutOrStdout())
+	})
+	cmd.AddCommand(newHFileWriteCmd(g, c), newHFileCheckCmd(g, c))
 	return cmd
 }
 
@@ -50,41 +66,6 @@ func withHFile(g *globals, c *clusterFlags, do func(cmd *cobra.Command, name str
 			}
 			return nil
 		})
-	}
-}
-
-func newHFileMetaCmd(g *globals, c *clusterFlags) *cobra.Command {
-	return &cobra.Command{
-		Use:   "meta FILE",
-		Short: "Print what an HFile says of itself",
-		Args:  usage.ExactArgs("FILE"),
-		RunE: withHFile(g, c, func(cmd *cobra.Command, name string, r *hfile.Reader) error {
-			v, err := filecheck.DescribeHFile(name, r)
-			if err != nil {
-				return err
-			}
-			return g.Print(cmd.OutOrStdout(), v, func(w io.Writer) { hfiletext.PrintMeta(w, v) })
-		}),
-	}
-}
-
-func newHFileCellsCmd(g *globals, c *clusterFlags) *cobra.Command {
-	return &cobra.Command{
-		Use:   "cells FILE",
-		Short: "Print every cell: row, family, qualifier in base64, timestamp, type, value in base64, tags if any",
-		Args:  usage.ExactArgs("FILE"),
-		RunE: withHFile(g, c, func(cmd *cobra.Command, _ string, r *hfile.Reader) error {
-			return hfiletext.PrintCells(cmd.OutOrStdout(), r)
-		}),
-	}
-}
-
-func newHFileBlocksCmd(g *globals, c *clusterFlags) *cobra.Command {
-	return &cobra.Command{
-		Use:   "blocks FILE",
-		Short: "Print every block, the trailer, the file info and the root index",
-		Args:  usage.ExactArgs("FILE"),
-		RunE:  withHFile(g, c, func(cmd *cobra.Command, _ string, r *hfile.Reader) error { return r.Dump(cmd.OutOrStdout()) }),
 	}
 }
 
