@@ -28,22 +28,24 @@ func newHFileCmd(g *globals) *cobra.Command {
 	}
 	c := &clusterFlags{}
 	c.add(cmd.PersistentFlags())
-	read := func(name, short string, do func(cmd *cobra.Command, name string, r *hfile.Reader) error) {
-		cmd.AddCommand(&cobra.Command{Use: name + " FILE", Short: short, Args: usage.ExactArgs("FILE"), RunE: withHFile(g, c, do)})
+	for _, read := range []*cobra.Command{
+		{Use: "meta FILE", Short: "Print what an HFile says of itself", RunE: withHFile(g, c, func(cmd *cobra.Command, name string, r *hfile.Reader) error {
+			v, err := filecheck.DescribeHFile(name, r)
+			if err != nil {
+				return err
+			}
+			return g.Print(cmd.OutOrStdout(), v, func(w io.Writer) { hfiletext.PrintMeta(w, v) })
+		})},
+		{Use: "cells FILE", Short: "Print every cell: row, family, qualifier in base64, timestamp, type, value in base64, tags if any", RunE: withHFile(g, c, func(cmd *cobra.Command, _ string, r *hfile.Reader) error {
+			return hfiletext.PrintCells(cmd.OutOrStdout(), r)
+		})},
+		{Use: "blocks FILE", Short: "Print every block, the trailer, the file info and the root index", RunE: withHFile(g, c, func(cmd *cobra.Command, _ string, r *hfile.Reader) error {
+			return r.Dump(cmd.OutOrStdout())
+		})},
+	} {
+		read.Args = usage.ExactArgs("FILE")
+		cmd.AddCommand(read)
 	}
-	read("meta", "Print what an HFile says of itself", func(cmd *cobra.Command, name string, r *hfile.Reader) error {
-		v, err := filecheck.DescribeHFile(name, r)
-		if err != nil {
-			return err
-		}
-		return g.Print(cmd.OutOrStdout(), v, func(w io.Writer) { hfiletext.PrintMeta(w, v) })
-	})
-	read("cells", "Print every cell: row, family, qualifier in base64, timestamp, type, value in base64, tags if any", func(cmd *cobra.Command, _ string, r *hfile.Reader) error {
-		return hfiletext.PrintCells(cmd.OutOrStdout(), r)
-	})
-	read("blocks", "Print every block, the trailer, the file info and the root index", func(cmd *cobra.Command, _ string, r *hfile.Reader) error {
-		return r.Dump(cmd.OutOrStdout())
-	})
 	cmd.AddCommand(newHFileWriteCmd(g, c), newHFileCheckCmd(g, c))
 	return cmd
 }
