@@ -40,7 +40,7 @@ func unpacked(t testing.TB, name string, data []byte, o Options) ([]byte, string
 	m := &memFile{"/" + name, data}
 	o.AllowEmpty = true
 	o = o.withDefaults()
-	f := &inputFile{File: listing.File{FS: m, Name: m.name, Path: m.name, Info: m}}
+	f := newFile(listing.File{FS: m, Name: m.name, Path: m.name, Info: m})
 	_, f.compression = compression.Cut(name)
 	if err := f.probePacked(t.Context(), &o); err != nil {
 		return nil, f.compression, err
@@ -302,7 +302,7 @@ func FuzzPacked(f *testing.F) {
 		}
 		m := &memFile{"/x." + endings[int(which)%len(endings)], data}
 		o := Options{Memory: 32 << 20, ChunkSize: 4096}.withDefaults()
-		file := &inputFile{File: listing.File{FS: m, Name: m.name, Path: m.name, Info: m}}
+		file := newFile(listing.File{FS: m, Name: m.name, Path: m.name, Info: m})
 		_, file.compression = compression.Cut(m.name)
 		if file.probePacked(t.Context(), &o) != nil {
 			return

@@ -25,7 +25,7 @@ type inputFile struct {
 
 	format      Format
 	kind        format   // nil: not known yet
-	facts       facts    // of the format
+	facts       *facts   // of the format, one copy for many files
 	content     content  // the result of the format's probe
 	compression string   // "" or the name of a [compression.Codec]
 	columns     []string // in the file's order; nil: the file does not name them
@@ -54,6 +54,8 @@ type inputFile struct {
 	form        *rejects.Form   // of this file's own bad records
 	sections    []rejectSection // of a reject file whose records had columns by their path
 }
+
+func newFile(f listing.File) *inputFile { return &inputFile{File: f, facts: new(facts)} }
 
 // detectSize is the number of bytes from which a file's format is detected.
 const detectSize = 64 << 10

@@ -131,7 +131,8 @@ func formats() []registered {
 }
 
 func (f *inputFile) become(k *registered) {
-	f.format, f.kind, f.facts = k.name, k.format, k.facts()
+	known := k.facts()
+	f.format, f.kind, f.facts = k.name, k.format, &known
 }
 
 // Packed reports whether a file has more text than bytes, by the ending of its name: it is compressed, or of a binary format.

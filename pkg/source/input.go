@@ -95,7 +95,7 @@ func Open(ctx context.Context, resolve Resolve, inputs []string, opts Options) (
 	}
 	in.left = left
 	for _, f := range files {
-		in.files = append(in.files, &inputFile{File: *f})
+		in.files = append(in.files, newFile(*f))
 	}
 	if len(in.files) > 0 {
 		in.files[0].first = true

@@ -78,7 +78,7 @@ func List(ctx context.Context, resolve Resolve, inputs []string, o Options) ([]F
 func described(files []*listing.File) []FileInfo {
 	infos := make([]FileInfo, len(files))
 	for i, f := range files {
-		infos[i] = (&inputFile{File: *f}).describe()
+		infos[i] = newFile(*f).describe()
 	}
 	return infos
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/source/dialect"
+	"bulkload/pkg/source/listing"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -123,14 +125,38 @@ func TestManyColumns(t *testing.T) {
 	reversed := slices.Clone(names)
 	slices.Reverse(reversed)
 	in := &Input{columns: names}
-	f := &inputFile{columns: reversed}
+	file := func(columns []string) *inputFile {
+		f := newFile(listing.File{})
+		f.columns = columns
+		return f
+	}
+	f := file(reversed)
 	if err := in.places(f, true, "the given names"); err != nil || f.order[0] != len(names)-1 {
 		t.Fatal(f.order[:1], err)
 	}
-	if err := in.places(&inputFile{columns: append(slices.Clone(reversed[:len(names)-1]), "b")}, true, "the given names"); err == nil || !strings.Contains(err.Error(), names[0]) {
+	if err := in.places(file(append(slices.Clone(reversed[:len(names)-1]), "b")), true, "the given names"); err == nil || !strings.Contains(err.Error(), names[0]) {
 		t.Error(err)
 	}
-	if err := in.places(&inputFile{columns: append(slices.Clone(reversed), "b")}, true, "the given names"); err == nil || !strings.Contains(err.Error(), `unknown column "b"`) {
+	if err := in.places(file(append(slices.Clone(reversed), "b")), true, "the given names"); err == nil || !strings.Contains(err.Error(), `unknown column "b"`) {
 		t.Error(err)
+	}
+}
+
+// TestFilesShareWhatIsEqual checks that files have one copy of what they have in common: a job may have 100,000 of them.
+func TestFilesShareWhatIsEqual(t *testing.T) {
+	root := t.TempDir()
+	for i, text := range []string{"id,b\n1,2\n", "id,b\n3,4\n", "b,id\n5,6\n"} {
+		dir := filepath.Join(root, fmt.Sprintf("dt=%d", i/2))
+		testcheck.Must(t, os.MkdirAll(dir, 0o700))
+		testcheck.Must(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), []byte(text), 0o600))
+	}
+	in, err := Open(t.Context(), disk, []string{root}, Options{Columns: []string{"id", "dt"}, Extra: ExtraIgnore})
+	testcheck.Must(t, err)
+	a, b, c := in.files[0], in.files[1], in.files[2]
+	if a.facts != b.facts || b.facts != c.facts || a.form != b.form || &a.columns[0] != &b.columns[0] || &a.ignored[0] != &b.ignored[0] || &a.order[0] != &b.order[0] || &a.Partitions[0] != &b.Partitions[0] {
+		t.Errorf("%+v\n%+v\n%+v", a, b, c)
+	}
+	if b.form == c.form || &b.columns[0] == &c.columns[0] || &b.order[0] == &c.order[0] || &b.Partitions[0] == &c.Partitions[0] || &b.ignored[0] != &c.ignored[0] {
+		t.Errorf("what differs is shared: %+v\n%+v", b, c)
 	}
 }

@@ -27,7 +27,7 @@ func Heads(ctx context.Context, resolve Resolve, input string, o Options) ([]*He
 	}
 	heads := make([]*Head, len(files))
 	for i, f := range files {
-		heads[i] = &Head{&inputFile{File: *f}, o}
+		heads[i] = &Head{newFile(*f), o}
 	}
 	return heads, left, nil
 }

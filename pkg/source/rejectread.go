@@ -96,11 +96,11 @@ func (f *inputFile) marksOf(form *rejects.Form, o *Options) (none rejects.Marks,
 	if err != nil {
 		return none, err
 	}
-	of := inputFile{File: listing.File{Path: f.Path}, dialect: form.Dialect}
-	if of.dialect != nil {
+	of := newFile(listing.File{Path: f.Path})
+	if of.dialect = form.Dialect; of.dialect != nil {
 		err = of.decode()
 	}
-	return k.marks(&of, field, record), err
+	return k.marks(of, field, record), err
 }
 
 // rejectForm returns the form of the file's records in a reject file. Records without text of their own become a line of CSV of their values,

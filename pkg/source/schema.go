@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"bulkload/internal/formats/sniff"
@@ -58,7 +59,7 @@ func (in *Input) schema() error {
 	}
 	in.met.has = make([]bool, len(in.columns))
 	headed := slices.ContainsFunc(in.files, (*inputFile).isHeaded)
-	for _, f := range in.files {
+	for i, f := range in.files {
 		if err := f.content.offer(in.columns, first, &in.opts); err != nil {
 			return fmt.Errorf("%s: %w", f.Path, err)
 		}
@@ -80,8 +81,30 @@ func (in *Input) schema() error {
 		f.form = f.rejectForm(&in.opts, in.columns)
 		f.form.Headed = headed && f.facts.cut && len(f.form.Columns) == 1
 		f.formSections()
+		if i > 0 {
+			f.share(in.files[i-1])
+		}
 	}
 	return nil
+}
+
+// share has a file use what is equal of another one, since there can be 100,000 files. It is not changed any more.
+func (f *inputFile) share(o *inputFile) {
+	if f.kind == o.kind {
+		f.facts = o.facts
+	}
+	for _, l := range [][2]*[]string{{&f.columns, &o.columns}, {&f.missing, &o.missing}, {&f.ignored, &o.ignored}, {&f.others, &o.others}} {
+		if len(*l[0]) > 0 && slices.Equal(*l[0], *l[1]) {
+			*l[1] = slices.Clip(*l[1])
+			*l[0] = *l[1]
+		}
+	}
+	if len(o.order) > 0 && slices.Equal(f.order, o.order) {
+		f.order = o.order
+	}
+	if reflect.DeepEqual(f.form, o.form) {
+		f.form = o.form
+	}
 }
 
 // unnamed reports whether a file's records do not name their columns: they have the given ones, except those of its path.

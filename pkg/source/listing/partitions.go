@@ -129,7 +129,11 @@ func partition(files []*File, o *Options, where []Condition) error {
 	if o.Described {
 		return nil // they say it themselves
 	}
-	for _, f := range files {
+	for i, f := range files {
+		if i > 0 && path.Dir(f.Name) == path.Dir(files[i-1].Name) { // one copy for all files of a directory
+			f.Partitions = files[i-1].Partitions
+			continue
+		}
 		var err error
 		if f.Partitions, err = pathConstants(f.Name, o); err != nil {
 			return fmt.Errorf("%s: %w", f.Path, err)
