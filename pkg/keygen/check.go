@@ -13,6 +13,8 @@ import (
 // ErrUnknownColumn says that a spec names a column that the records lack.
 var ErrUnknownColumn = errors.New("unknown column")
 
+var errNoPart = errors.New("key spec holds a part that is nil")
+
 // longKey is the least length of keys that get a warning: HBase stores the key in every cell.
 const longKey = 100
 
@@ -72,6 +74,9 @@ func Check(e Expr, o CheckOptions) (*Report, error) {
 	s := shapeOf(e, opts)
 	r := &Report{Min: s.min, Max: s.max, First: s.first}
 	for _, p := range Parts(e) {
+		if p == nil {
+			return nil, errNoPart
+		}
 		ps := shapeOf(p, opts)
 		r.Parts = append(r.Parts, PartReport{Part: p.String(), Min: ps.min, Max: ps.max, Bytes: ps.set})
 		if n, ok := numbersOf(p, opts); ok && n.random && ps.min != ps.max {

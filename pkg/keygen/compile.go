@@ -64,6 +64,9 @@ func (p *Program) Parts() []Expr { return p.parts }
 // grown as by append; if dst has room, nothing is allocated. An error is a [*FieldError]; dst is then returned unchanged, with undefined
 // bytes after its length, and the program can be used for the next record.
 func (p *Program) Append(dst []byte, fields [][]byte) ([]byte, error) {
+	if len(fields) < len(p.columns) {
+		return dst, p.tooFew(fields)
+	}
 	key := dst
 	var err error
 	for i, op := range p.ops {
@@ -79,6 +82,9 @@ func (p *Program) Append(dst []byte, fields [][]byte) ([]byte, error) {
 
 // AppendParts is like Append, and also appends to ends the end of each part in the key, counted from the key's first byte.
 func (p *Program) AppendParts(dst []byte, ends []int, fields [][]byte) ([]byte, []int, error) {
+	if len(fields) < len(p.columns) {
+		return dst, ends, p.tooFew(fields)
+	}
 	key, all := dst, ends
 	var err error
 	for i, op := range p.ops {
@@ -91,6 +97,10 @@ func (p *Program) AppendParts(dst []byte, ends []int, fields [][]byte) ([]byte, 
 		return dst, ends, tooLong(n)
 	}
 	return key, all, nil
+}
+
+func (p *Program) tooFew(fields [][]byte) error {
+	return &FieldError{Err: fmt.Errorf("%d fields are given for the key's %d columns", len(fields), len(p.columns))}
 }
 
 func tooLong(n int) error { return &FieldError{Err: fmt.Errorf("%w: it has %d", ErrLong, n)} }
@@ -133,6 +143,9 @@ func (c *compiler) op(e Expr) (op, error) {
 			return nil, err
 		}
 		return concatOp{in}, nil
+	}
+	if e == nil {
+		return nil, errNoPart
 	}
 	return nil, fmt.Errorf("key spec holds a %T", e)
 }

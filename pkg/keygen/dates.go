@@ -7,7 +7,7 @@ import (
 )
 
 // Dates reads and writes points in time like the functions millis and date: in a layout in the letters of Java's DateTimeFormatter, or as
-// the numbers unix and unixms. It is never changed, and safe for concurrent use.
+// the numbers unix and unixms. It is never changed, and safe for concurrent use. The zero Dates has no layout: its methods return errors.
 type Dates struct {
 	layout *layout
 	zone   *zone
@@ -49,6 +49,9 @@ func NewDates(layout, zone string) (*Dates, error) {
 // their least value. A time that a clock change repeats or skips has the UTC offset from before the change. The error wraps ErrDate, ErrNumber
 // or ErrRange, and its text continues "TEXT is".
 func (d *Dates) Parse(text []byte) (ms int64, nanos int, err error) {
+	if d.layout == nil {
+		return 0, 0, errNoLayout
+	}
 	if unit := d.layout.unit; unit > 0 {
 		v, err := parseInt(text)
 		if err == nil && (v > math.MaxInt64/unit || v < math.MinInt64/unit) {
@@ -73,6 +76,8 @@ func (d *Dates) Millis(text []byte) (int64, error) {
 	return ms, err
 }
 
+var errNoLayout = fmt.Errorf("%w: none is given", ErrDate)
+
 func (d *Dates) notDate() error { return fmt.Errorf("%w %s", ErrDate, d.layout.text) }
 
 func (d *Dates) instant(c *civil) (ms int64, nanos int) {
@@ -88,6 +93,9 @@ func (d *Dates) instant(c *civil) (ms int64, nanos int) {
 // Append writes a time in the form that Parse reads. It returns an error, which wraps ErrRange, only if the layout is not a number and the
 // year is outside 1 to 9999.
 func (d *Dates) Append(dst []byte, ms int64, nanos int) ([]byte, error) {
+	if d.layout == nil {
+		return dst, errNoLayout
+	}
 	if unit := d.layout.unit; unit > 0 {
 		return strconv.AppendInt(dst, floorDiv(ms, unit), 10), nil
 	}

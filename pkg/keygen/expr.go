@@ -40,7 +40,7 @@ type Call struct {
 // Columns returns the names of the columns that e reads, each once, in order of appearance.
 func Columns(e Expr) []string {
 	var names []string
-	for _, n := range e.columns(nil) {
+	for _, n := range columns(nil, e) {
 		if !slices.Contains(names, n) {
 			names = append(names, n)
 		}
@@ -73,20 +73,20 @@ func Parts(e Expr) []Expr {
 	return []Expr{e}
 }
 
+// columns appends the names of the columns that parts read; a nil part reads none.
+func columns(names []string, parts ...Expr) []string {
+	for _, p := range parts {
+		if p != nil {
+			names = p.columns(names)
+		}
+	}
+	return names
+}
+
 func (c Column) columns(names []string) []string  { return append(names, c.Name) }
 func (l Literal) columns(names []string) []string { return names }
-func (c Concat) columns(names []string) []string {
-	for _, p := range c.Parts {
-		names = p.columns(names)
-	}
-	return names
-}
-func (c Call) columns(names []string) []string {
-	for _, a := range c.Args {
-		names = a.columns(names)
-	}
-	return names
-}
+func (c Concat) columns(names []string) []string  { return columns(names, c.Parts...) }
+func (c Call) columns(names []string) []string    { return columns(names, c.Args...) }
 
 func (c Column) String() string {
 	if isIdentifier(c.Name) && !c.word {
@@ -116,7 +116,7 @@ func (l Literal) String() string {
 func (c Concat) String() string {
 	s := make([]string, len(c.Parts))
 	for i, p := range c.Parts {
-		s[i] = p.String()
+		s[i] = fmt.Sprint(p) // also of nil
 		if strength(p) < strength(c) {
 			s[i] = "(" + s[i] + ")"
 		}
@@ -128,7 +128,7 @@ func (c Call) String() string {
 	var s []string
 	_, own := findValueFunction(c.Func)
 	for _, a := range c.Args {
-		text := a.String()
+		text := fmt.Sprint(a)
 		if p := (&parser{s: text}); !own && p.isNumber() { // without parentheses it is one of the function's integers
 			text = "(" + text + ")"
 		}

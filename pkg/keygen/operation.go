@@ -1,6 +1,7 @@
 package keygen
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -23,12 +24,7 @@ type Constant struct {
 	Word string
 }
 
-func (o Operation) columns(names []string) []string {
-	for _, a := range o.Args {
-		names = a.columns(names)
-	}
-	return names
-}
+func (o Operation) columns(names []string) []string { return columns(names, o.Args...) }
 
 func (n Number) columns(names []string) []string   { return names }
 func (c Constant) columns(names []string) []string { return names }
@@ -39,7 +35,7 @@ func (c Constant) String() string { return c.Word }
 func (o Operation) String() string {
 	arg := make([]string, len(o.Args))
 	for i, a := range o.Args {
-		arg[i] = a.String()
+		arg[i] = fmt.Sprint(a)
 		if strength(a) <= strength(o) && !(o.Name == "not" && strength(a) == strength(o)) && o.Name != "case" {
 			arg[i] = "(" + arg[i] + ")"
 		}

@@ -143,6 +143,9 @@ func (p *KeyParser) Columns() []string { return p.columns }
 // Parse sets the value of each column to its bytes in the key. The error is [ErrForeignKey] or [ErrTwoCuts]. If a key contains all columns of
 // the spec, Parse makes the key again from the columns, and the key is foreign if the result differs.
 func (p *KeyParser) Parse(key []byte, values [][]byte) error {
+	if len(values) < len(p.columns) || len(p.free) == 0 {
+		return fmt.Errorf("%d values are given for the key's %d columns", len(values), len(p.columns))
+	}
 	if !p.front.fits(key) || len(key) < p.front.width+p.back.width || !p.back.fits(key[len(key)-p.back.width:]) {
 		return ErrForeignKey
 	}

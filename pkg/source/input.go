@@ -212,8 +212,8 @@ func (in *Input) plan(ctx context.Context) error {
 // RecordsOf returns the number of records in the splits from one on and before another, as far as they were read to their end.
 func (in *Input) RecordsOf(from, to int) int64 {
 	var n int64
-	for i := range in.counts[from:to] {
-		n += max(0, in.counts[from+i].Load())
+	for i := max(from, 0); i < min(to, len(in.counts)); i++ {
+		n += max(0, in.counts[i].Load())
 	}
 	return n
 }

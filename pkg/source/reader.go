@@ -62,7 +62,7 @@ func (r *Reader) PassOver() { r.again = true }
 // returned unchanged. Of errors in the input, a [*RowError] is a record that cannot be used, a [*ChangedError] a file that has changed
 // since it was listed; others name the file and place too.
 func (r *Reader) Read(ctx context.Context, split int, emit func(*Batch) error) error {
-	if split < 0 || split >= len(r.in.splits) {
+	if !r.in.has(split) {
 		return fmt.Errorf("split %d does not exist: the input has %d", split, len(r.in.splits))
 	}
 	s := r.in.splits[split]

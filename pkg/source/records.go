@@ -51,8 +51,13 @@ func (in *Input) recordsBefore(ctx context.Context, split int) (records, since i
 // were.
 func (in *Input) Records() int64 { return in.RecordsOf(0, len(in.counts)) }
 
+func (in *Input) has(split int) bool { return split >= 0 && split < len(in.splits) }
+
 // Place describes the place of a record, by its value of [Batch.Offsets], for a message.
 func (in *Input) Place(split int, offset int64) string {
+	if !in.has(split) {
+		return fmt.Sprintf("split %d, which does not exist", split)
+	}
 	s := in.splits[split]
 	f, line := in.files[s.File], in.line(split, offset)
 	if f.rejects != nil && line > 0 {
@@ -65,8 +70,12 @@ func (in *Input) Place(split int, offset int64) string {
 	return place
 }
 
-// PlaceOf returns the place of a record, by its value of [Batch.Offsets], as far as that is known without reading the file.
+// PlaceOf returns the place of a record, by its value of [Batch.Offsets], as far as that is known without reading the file. It is zero for a split that
+// does not exist.
 func (in *Input) PlaceOf(split int, offset int64) Place {
+	if !in.has(split) {
+		return Place{}
+	}
 	s := in.splits[split]
 	switch t := in.files[s.File].facts; {
 	case t.Rows || t.Table:

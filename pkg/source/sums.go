@@ -30,8 +30,11 @@ func (s *splitSums) set(split int, sum uint32) bool {
 }
 
 // Sum returns the CRC32C of the data of a split, by its index in [Input.Splits]: for text its bytes, unpacked, for Parquet the pages, for
-// Avro the blocks. ok is false until a [Reader] has read the split to its end.
+// Avro the blocks. ok is false until a [Reader] has read the split to its end, and for one that does not exist.
 func (in *Input) Sum(split int) (sum uint32, ok bool) {
+	if !in.has(split) {
+		return 0, false
+	}
 	in.sums.mu.Lock()
 	defer in.sums.mu.Unlock()
 	return in.sums.sums[split], in.sums.read[split]

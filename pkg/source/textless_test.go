@@ -125,3 +125,20 @@ func TestPlacesOutsideTheFile(t *testing.T) {
 		}
 	}
 }
+
+// TestSplitsThatDoNotExist checks that what is asked of a split that does not exist has an answer.
+func TestSplitsThatDoNotExist(t *testing.T) {
+	in, err := Open(t.Context(), memory("/x.csv", []byte("a,b\n1,2\n")), []string{"/x.csv"}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, split := range []int{-1, 1, math.MaxInt} {
+		sum, ok := in.Sum(split)
+		if place := in.Place(split, 3); place != fmt.Sprintf("split %d, which does not exist", split) || in.PlaceOf(split, 3) != (Place{}) || sum != 0 || ok || in.RecordsOf(split, split+1) != 0 {
+			t.Errorf("split %d: %s, %+v, %d %t", split, place, in.PlaceOf(split, 3), sum, ok)
+		}
+	}
+	if n := in.RecordsOf(-5, math.MaxInt); n != 0 {
+		t.Errorf("%d records are read", n)
+	}
+}
