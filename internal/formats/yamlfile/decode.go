@@ -58,7 +58,7 @@ func convert(setting string, node ast.Node, t reflect.Type) (_ ast.Node, err err
 	switch n := node.(type) {
 	case *ast.TagNode:
 		if k := t.Kind(); k == reflect.Slice || k == reflect.Struct || k == reflect.Map {
-			return n.Value, nil // a scalar, which the decoder refuses
+			return convert(setting, n.Value, t)
 		}
 	case *ast.MappingNode:
 		if err := refuse(setting, n, t); err != nil {
@@ -118,7 +118,8 @@ func refuse(setting string, node ast.Node, t reflect.Type) error {
 	if setting == "" || reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
 		return nil
 	}
-	want := map[reflect.Kind]string{reflect.Bool: "true or false", reflect.String: "one text", reflect.Slice: "a list", reflect.Int: "an integer", reflect.Int64: "an integer"}[t.Kind()]
+	want := map[reflect.Kind]string{reflect.Bool: "true or false", reflect.String: "one text", reflect.Slice: "a list", reflect.Int: "an integer", reflect.Int64: "an integer",
+		reflect.Struct: "fields of its own", reflect.Map: "fields of its own"}[t.Kind()]
 	var is string
 	switch n := node.(type) {
 	case *ast.SequenceNode:
@@ -126,12 +127,19 @@ func refuse(setting string, node ast.Node, t reflect.Type) error {
 			is = "a list"
 		}
 	case *ast.MappingNode, *ast.MappingValueNode:
-		is = "fields of its own"
+		if k := t.Kind(); k != reflect.Struct && k != reflect.Map {
+			is = "fields of its own"
+		}
+	case *ast.TagNode:
+		_, scalar := Text(n)
+		if tag := token.ReservedTagKeyword(n.Start.Value); tag != token.NullTag && (t.Kind() == reflect.Bool && scalar && tag != token.BooleanTag || tag == token.BinaryTag && t.Kind() != reflect.String) {
+			is = n.Start.Value
+		}
 	case *ast.StringNode, *ast.LiteralNode, *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode, *ast.BoolNode:
 		s, _ := Text(n)
 		switch {
 		case t.Kind() == reflect.Struct || t.Kind() == reflect.Map:
-			return BadNode(node, fmt.Sprintf("%s takes fields of its own, not %q", setting, s))
+			return BadNode(node, fmt.Sprintf("%s takes %s, not %q", setting, want, s))
 		case t.Kind() == reflect.Bool && n.Type() != ast.BoolType:
 			return BadNode(node, fmt.Sprintf("%s takes %s, not %q", setting, want, s))
 		case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String:
@@ -148,9 +156,12 @@ func refuse(setting string, node ast.Node, t reflect.Type) error {
 
 // convertField converts the value of a field of a type.
 func convertField(v *ast.MappingValueNode, t reflect.Type) (err error) {
-	if list, ok := v.Value.(*ast.SequenceNode); ok && v.Key.IsMergeKey() {
+	if _, null := v.Value.(*ast.NullNode); null && v.Key.IsMergeKey() {
+		return BadNode(v.Value, "<< takes fields of its own, not null")
+	}
+	if list, ok := v.Value.(*ast.SequenceNode); ok && v.Key.IsMergeKey() && t.Kind() == reflect.Map { // a struct takes no list
 		for i := range list.Values {
-			if list.Values[i], err = convert("", list.Values[i], t); err != nil {
+			if list.Values[i], err = convert("<<", list.Values[i], t); err != nil {
 				return err
 			}
 		}
