@@ -57,11 +57,7 @@ const (
 )
 
 func (u Uniqueness) String() string {
-	names := [...]string{"not asked", "unique", "unique but for collisions of a digest", "may collide"}
-	if int(u) >= len(names) {
-		return fmt.Sprintf("Uniqueness(%d)", u)
-	}
-	return names[u]
+	return setting.Word("Uniqueness", u, "not asked", "unique", "unique but for collisions of a digest", "may collide")
 }
 
 // Check reports the properties of a spec that are known before a record is read. The error,

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"bulkload/pkg/setting"
 )
 
 // Kind is the type of an expression's values.
@@ -18,11 +20,7 @@ const (
 )
 
 func (k Kind) String() string {
-	names := [...]string{"null", "text", "a number", "a condition"}
-	if int(k) >= len(names) {
-		return fmt.Sprintf("Kind(%d)", k)
-	}
-	return names[k]
+	return setting.Word("Kind", k, "null", "text", "a number", "a condition")
 }
 
 // KindOf returns the kind of an expression that [ParseValue] returned.

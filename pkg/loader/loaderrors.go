@@ -73,11 +73,7 @@ const (
 )
 
 func (p Place) String() string {
-	names := [...]string{"at an unknown place", "at its source", "in the staging directory", "loaded", "gone from its source"}
-	if p < 0 || int(p) >= len(names) {
-		return fmt.Sprintf("Place(%d)", int(p))
-	}
-	return names[p]
+	return setting.Word("Place", p, "at an unknown place", "at its source", "in the staging directory", "loaded", "gone from its source")
 }
 
 // FileState is the state of a file after a refused load.

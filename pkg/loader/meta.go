@@ -17,6 +17,7 @@ import (
 	"bulkload/internal/base/retry"
 	"bulkload/internal/hadoop/frames"
 	"bulkload/internal/hadoop/registry"
+	"bulkload/pkg/setting"
 )
 
 // metaRegion returns the only region of hbase:meta, on a server.
@@ -126,11 +127,7 @@ const (
 )
 
 func (s TableState) String() string {
-	names := [...]string{"ENABLED", "DISABLED", "DISABLING", "ENABLING"}
-	if s < 0 || int(s) >= len(names) {
-		return fmt.Sprintf("TableState(%d)", int(s))
-	}
-	return names[s]
+	return setting.Word("TableState", s, "ENABLED", "DISABLED", "DISABLING", "ENABLING")
 }
 
 // ErrTableNotFound is the error of a table that does not exist.

@@ -1,7 +1,6 @@
 package loader
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 
 	"bulkload/internal/hadoop/frames"
 	"bulkload/internal/hadoop/hbaserpc"
+	"bulkload/pkg/setting"
 )
 
 // Right is an action of HBase's access control.
@@ -26,7 +26,7 @@ const (
 )
 
 func (r Right) String() string {
-	return cmp.Or(map[Right]string{Read: "READ", Admin: "ADMIN"}[r], fmt.Sprintf("Right(%d)", int(r)))
+	return setting.Word("Right", r, "READ", "", "", "", "ADMIN")
 }
 
 // Fields of AccessControl.proto of HBase 2, which gohbase lacks.

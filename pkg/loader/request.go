@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/setting"
 )
 
 // HFile is a finished file to be loaded.
@@ -71,11 +72,7 @@ func ParseStage(s string) (Stage, error) {
 }
 
 func (s Stage) String() string {
-	names := [...]string{"auto", "secure", "direct"}
-	if s < 0 || int(s) >= len(names) {
-		return fmt.Sprintf("Stage(%d)", int(s))
-	}
-	return names[s]
+	return setting.Word("Stage", s, "auto", "secure", "direct")
 }
 
 // Rewriter makes new files from files that do not fit the table's regions. The new files are finished, are on the same file system, and

@@ -125,3 +125,13 @@ func TestCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestWord checks that values without a word show their number.
+func TestWord(t *testing.T) {
+	type kind int
+	for v, want := range map[kind]string{0: "a", 2: "c", 1: "Kind(1)", 3: "Kind(3)", -1: "Kind(-1)"} {
+		if got := Word("Kind", v, "a", "", "c"); got != want {
+			t.Errorf("%d: %s, want %s", int(v), got, want)
+		}
+	}
+}

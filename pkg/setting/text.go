@@ -217,3 +217,11 @@ func Bytes(n int64) string {
 	}
 	return fmt.Sprintf("%.1f %ciB", v, "KMGT"[i])
 }
+
+// Word returns the word of a value that counts from 0, and for a value without one its number: Kind(7).
+func Word[T ~int | ~uint8](kind string, value T, words ...string) string {
+	if value < 0 || int(value) >= len(words) || words[value] == "" {
+		return fmt.Sprintf("%s(%d)", kind, int(value))
+	}
+	return words[value]
+}
