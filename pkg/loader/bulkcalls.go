@@ -101,7 +101,7 @@ func (c *Cluster) Prepare(ctx context.Context, table TableName) (string, error) 
 	if err != nil {
 		return "", fmt.Errorf("prepare the load of table %s: %w", table, c.denied(err, "CREATE", "RWC", table.String()))
 	}
-	token, _ := bytesField(resp.ProtoReflect().GetUnknown(), preparedToken)
+	token, _ := frames.Bytes(resp.ProtoReflect().GetUnknown(), preparedToken)
 	if err := checkToken(string(token)); err != nil {
 		return "", fmt.Errorf("prepare the load of table %s: %w", table, err)
 	}

@@ -171,8 +171,7 @@ func (c *Cluster) inService(ctx context.Context, table TableName) error {
 	return err
 }
 
-// varintField and bytesField read one field of a message for which the library has no type.
-
+// varintField is [frames.Number], and reports whether the field is there.
 func varintField(msg []byte, field protowire.Number) (value uint64, ok bool) {
 	frames.Fields(msg, func(num protowire.Number, v uint64, _ []byte) {
 		if num == field {
@@ -180,11 +179,6 @@ func varintField(msg []byte, field protowire.Number) (value uint64, ok bool) {
 		}
 	})
 	return value, ok
-}
-
-func bytesField(msg []byte, field protowire.Number) (value []byte, ok bool) {
-	frames.Into(msg, frames.To{field: &value})
-	return value, value != nil
 }
 
 // RegionTraces returns the encoded names of all regions of a table in hbase:meta: those in service, parents of splits and sources of

@@ -57,10 +57,10 @@ func parsePeers(answer []byte) (peers []Peer, err error) {
 }
 
 func parsePeer(b []byte) Peer {
-	id, _ := bytesField(b, peerID)
-	state, _ := bytesField(b, peerState)
-	disabled, _ := varintField(state, 1)
-	config, _ := bytesField(b, peerConfig)
+	id, _ := frames.Bytes(b, peerID)
+	state, _ := frames.Bytes(b, peerState)
+	disabled := frames.Number(state, 1)
+	config, _ := frames.Bytes(b, peerConfig)
 	all, said := varintField(config, peerAll)
 	p := Peer{ID: string(id), Enabled: disabled == 0, All: all != 0 || !said, namespaces: selection{}, tables: selection{}}
 	tables, namespaces := protowire.Number(peerTables), protowire.Number(peerNamespaces)
@@ -81,9 +81,9 @@ func parsePeer(b []byte) Peer {
 
 // add reads a TableCF: table_name = 1, families = 2.
 func (s selection) add(b []byte) {
-	of, _ := bytesField(b, 1)
-	ns, _ := bytesField(of, 1)
-	name, _ := bytesField(of, 2)
+	of, _ := frames.Bytes(b, 1)
+	ns, _ := frames.Bytes(of, 1)
+	name, _ := frames.Bytes(of, 2)
 	families := []string{}
 	frames.Fields(b, func(field protowire.Number, _ uint64, data []byte) {
 		if field == 2 && data != nil {

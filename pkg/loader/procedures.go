@@ -64,8 +64,8 @@ func (c *Cluster) looksGone(ctx context.Context, server string) (gone, broke boo
 		gone = errors.Is(err, syscall.ECONNREFUSED) || hbaserpc.ReactionTo(err) == hbaserpc.Relocate
 		return gone, errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrUnexpectedEOF)
 	}
-	info, _ := bytesField(resp.ProtoReflect().GetUnknown(), serverInfo)
-	name, _ := bytesField(info, infoServer)
+	info, _ := frames.Bytes(resp.ProtoReflect().GetUnknown(), serverInfo)
+	name, _ := frames.Bytes(info, infoServer)
 	code, ok := varintField(name, serverStartCode)
 	return ok && fmt.Sprint(code) != started, false
 }
@@ -90,8 +90,8 @@ func parseRecovering(answer []byte) (recovering bool, err error) {
 		if field != proceduresList || procedure == nil {
 			return
 		}
-		class, _ := bytesField(procedure, procedureClass)
-		state, _ := varintField(procedure, procedureState)
+		class, _ := frames.Bytes(procedure, procedureClass)
+		state := frames.Number(procedure, procedureState)
 		recovering = recovering || state != rolledBack && state != succeeded && bytes.HasSuffix(class, []byte(".ServerCrashProcedure"))
 	})
 	if !sound {

@@ -306,7 +306,7 @@ func (r *regionRead) add(resp *pb.ScanResponse, block []byte) {
 	}
 	r.Calls++
 	r.Bytes += int64(len(block))
-	metrics, ok := bytesField(resp.ProtoReflect().GetUnknown(), scanMetricsField)
+	metrics, ok := frames.Bytes(resp.ProtoReflect().GetUnknown(), scanMetricsField)
 	if !ok {
 		return
 	}
@@ -314,7 +314,7 @@ func (r *regionRead) add(resp *pb.ScanResponse, block []byte) {
 		r.Metrics = map[string]int64{}
 	}
 	frames.Fields(metrics, func(num protowire.Number, _ uint64, pair []byte) {
-		name, ok := bytesField(pair, 1)
+		name, ok := frames.Bytes(pair, 1)
 		if value, has := varintField(pair, 2); num == 1 && ok && has {
 			r.Metrics[string(name)] += int64(value)
 		}

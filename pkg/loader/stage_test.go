@@ -19,7 +19,7 @@ func (p *preparing) answer(c *testrpc.Call) error {
 		p.there = append(p.there, testStaging)
 		c.Answer.ProtoReflect().SetUnknown(frames.AppendBytes(nil, preparedToken, []byte(testStaging)))
 	case "CleanupBulkLoad":
-		token, _ := bytesField(c.Request.ProtoReflect().GetUnknown(), cleanupToken)
+		token, _ := frames.Bytes(c.Request.ProtoReflect().GetUnknown(), cleanupToken)
 		p.there = slices.DeleteFunc(p.there, func(dir string) bool { return dir == string(token) })
 	}
 	return nil

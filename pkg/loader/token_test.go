@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"bulkload/internal/hadoop/frames"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testrpc"
 	"bulkload/pkg/kerberos"
@@ -20,8 +21,8 @@ import (
 type loading struct{ tokens []string }
 
 func (l *loading) answer(c *testrpc.Call) error {
-	token, _ := bytesField(c.Request.ProtoReflect().GetUnknown(), bulkLoadFSToken)
-	identifier, _ := bytesField(token, 1)
+	token, _ := frames.Bytes(c.Request.ProtoReflect().GetUnknown(), bulkLoadFSToken)
+	identifier, _ := frames.Bytes(token, 1)
 	l.tokens = append(l.tokens, string(identifier))
 	c.Answer.(*pb.BulkLoadHFileResponse).Loaded = proto.Bool(true)
 	return nil
