@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -122,23 +124,35 @@ func Nameless(dir, pattern string) (*os.File, error) {
 	return f, nil
 }
 
-// ReplaceBy is [Replace] for a file that a function writes. It does not follow symbolic links: see [Target]. The file's other name until it is complete is
-// one of [TempPattern].
+// ReplaceBy is [Replace] for a file that a function writes. It does not follow symbolic links: see [Target]. The file has no name until it is complete,
+// so that a killed process leaves nothing; where the file system has no such files, its other name is one of [TempPattern].
 func ReplaceBy(name string, write func(*os.File) error) error {
-	f, err := os.CreateTemp(filepath.Dir(name), TempPattern(name)) // mode 0600
+	dir := filepath.Dir(name)
+	f, err := createUnnamed(dir, filepath.Join(dir, strings.TrimSuffix(TempPattern(name), "*")+fmt.Sprint(rand.Uint64())))
+	named := err != nil
+	if named {
+		f, err = os.CreateTemp(dir, TempPattern(name)) // mode 0600
+	}
 	if err != nil {
 		return err
 	}
 	if err = write(f); err == nil {
 		err = f.Sync()
 	}
+	if err == nil && !named {
+		err = link(f, f.Name())
+		named = err == nil
+	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), name)
 	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
+	if err != nil && named {
+		err = errors.Join(err, os.Remove(f.Name()))
 	}
-	return SyncDir(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	return SyncDir(dir)
 }
 
 // Create is [ReplaceShared] for a file that must not exist, with permissions as far as the umask lets them.

@@ -182,15 +182,23 @@ func TestReplaceKeepsLinksAndDevices(t *testing.T) {
 	}
 }
 
-// TestReplaceBy checks that a file has its name when it is complete, that a failed writer leaves the earlier file and nothing else, and that a nameless
+// TestReplaceBy checks that a file has its name when it is complete, and none before where the file system has such files, that a failed writer leaves the earlier file and nothing else, and that a nameless
 // file leaves nothing.
 func TestReplaceBy(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "x")
+	probe, err := createUnnamed(dir, name)
+	unnamed := err == nil
+	if unnamed {
+		probe.Close()
+	}
 	write := func(text string, fails error) error {
 		return ReplaceBy(name, func(f *os.File) error {
 			if match, err := filepath.Match(TempPattern(name), filepath.Base(f.Name())); err != nil || !match {
 				t.Errorf("the other name is %s, %v", f.Name(), err)
+			}
+			if _, err := os.Lstat(f.Name()); unnamed && !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the file has a name before it is complete: %v", err)
 			}
 			_, err := f.WriteString(text)
 			return errors.Join(err, fails)
