@@ -127,12 +127,15 @@ func (p *Program) End(ctx context.Context, w io.Writer, cmd *cobra.Command, err 
 	}
 	if told := p.writeResult(w, cmd, err, code); told != nil {
 		p.Console.Say(slog.LevelError, "failed to write the result", told.Error())
-		if code == 0 || errors.Is(err, ending.ErrAlready) {
+		if unwritten(err) {
 			code = p.codeOf(context.Background(), told)
 		}
 	}
 	return code
 }
+
+// unwritten reports whether a command that ended with err fails if its result cannot be written: another error of its own comes first.
+func unwritten(err error) bool { return err == nil || errors.Is(err, ending.ErrAlready) }
 
 // codeOf returns the exit code of an error. A disk that is full for the output of a job that is done has that of an unexpected failure: the same
 // command would not resume.
@@ -166,6 +169,11 @@ func (p *Program) writeResult(w io.Writer, cmd *cobra.Command, err error, code i
 	if file != "" {
 		if e := p.replaceResult(file, line); e != nil {
 			told = errors.Join(told, settings.AboutFlags(fmt.Errorf("--result-file: %w", e), "result-file"))
+			if unwritten(err) {
+				if line, e = lineOf(p.object(cmd, told, p.codeOf(context.Background(), told))); e != nil {
+					return e
+				}
+			}
 		}
 	}
 	if object {

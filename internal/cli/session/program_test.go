@@ -120,6 +120,30 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestUnwrittenResultFile checks that the output of a job that is done says with which code the command ends if its result cannot be written to its file.
+func TestUnwrittenResultFile(t *testing.T) {
+	for _, ended := range []error{nil, ending.ErrAlready} {
+		dir := filepath.Join(t.TempDir(), "results")
+		testcheck.Must(t, os.Mkdir(dir, 0o700))
+		stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+		testcheck.Must(t, err)
+		defer stderr.Close()
+		p := &Program{Console: &ui.Console{File: stderr}}
+		root := testCommand(p, func(*cobra.Command) {})
+		root.SetArgs([]string{"run", "--table", "t:x", "--output", "json", "--result-file", filepath.Join(dir, "r.json")})
+		cmd, err := root.ExecuteContextC(t.Context())
+		testcheck.Must(t, errors.Join(err, os.Remove(dir)))
+		outcome := &ending.Outcome{}
+		outcome.Describe(cmd, "v1", "t:x")
+		p.session = &Session{cmd: cmd, outcome: outcome}
+		var out bytes.Buffer
+		code := p.End(t.Context(), &out, cmd, ended)
+		if want := `{"schema":1,"status":"failed","exit_code":1,"error":"--result-file: `; code != 1 || !strings.HasPrefix(out.String(), want) {
+			t.Errorf("exit code %d: %s", code, out.String())
+		}
+	}
+}
+
 // TestTellFailure checks that a failure is added to a printed object, and follows output that is not an object.
 func TestTellFailure(t *testing.T) {
 	for held, want := range map[string]string{
