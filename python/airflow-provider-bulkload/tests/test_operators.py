@@ -356,6 +356,17 @@ class Tries(unittest.TestCase):
         self.assertEqual(operators.lineage.final_event(run.directory / "event"), run.result())
         self.assertEqual(operators.lineage.final_event(run.directory / "none"), {})
 
+    def test_full_disk(self):
+        """A disk without room for how much of the log was given stops no load; its lines are given once there is room."""
+        self.plan("0")
+        run = self.dies()
+        run._shell.wait(60)
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with mock.patch.object(pathlib.Path, "write_text", side_effect=full):
+            self.assertEqual(list(run.lines()), [])
+            self.assertEqual(self.execute(), {"start": 1})
+        self.assertEqual(self.starts(), 1)
+
     def test_sensor(self):
         """Of the jobs of a table, those that load into it count."""
         sensor = sensors.BulkloadJobSensor(task_id="wait", table="t", job_id="night")
