@@ -247,6 +247,18 @@ class Tries(unittest.TestCase):
                 self.assertEqual(len(found), 1)
                 self.assertFalse(operators.Run(found[0]).alive)
 
+    def test_deferred_is_the_triggers(self):
+        """A worker that shuts down after the deferral does not stop the program, which is the trigger's by then."""
+        self.plan("wait 0")
+        op, context = self.attempt(deferrable=True)
+        with self.assertRaises(Deferred) as deferred:
+            op.execute(context)
+        with mock.patch.object(operators.Run, "stop") as stop:
+            op.on_kill()
+        stop.assert_not_called()
+        self.release()
+        self.assertTrue(operators.Run(deferred.exception.args[0]).directory.exists())
+
     def test_no_process(self):
         """The files may go while a process is stopped: then no signal is sent, least of all to the caller's own group."""
         run = operators.Run(self.dir / "run")

@@ -90,6 +90,7 @@ class BulkloadBaseOperator(BaseOperator):
             return self._finish(run, context)
         limit = self.execution_timeout
         self.log.info("process %d continues without a slot", run.pid)
+        self._run = None  # it is the trigger's
         self.defer(method_name="resume", trigger=BulkloadTrigger(
             directory=str(run.directory), host=socket.gethostname(), pid=run.pid, program=self.hook.program,
             env=self._added(), deadline=time.time() + limit.total_seconds() if limit else None, poll_seconds=self.poll_seconds))
