@@ -257,7 +257,10 @@ class Tries(unittest.TestCase):
             op.on_kill()
         stop.assert_not_called()
         self.release()
-        self.assertTrue(operators.Run(deferred.exception.args[0]).directory.exists())
+        run, until = operators.Run(deferred.exception.args[0]), time.monotonic() + 60
+        while run.exit_code is None and time.monotonic() < until:
+            time.sleep(0.01)
+        self.assertEqual(run.exit_code, 0)
 
     def test_no_process(self):
         """The files may go while a process is stopped: then no signal is sent, least of all to the caller's own group."""
