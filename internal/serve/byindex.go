@@ -70,7 +70,7 @@ func (r *resource) shows(x *index) bool {
 
 // Read is [query.Index.Read]. A failure of the index's own table does not mark the job's table as failed.
 func (x *index) Read(ctx context.Context, q query.Query, fn func(loader.Row) error) (*query.ReadStats, error) {
-	err := x.fit.check(ctx, x.rows)
+	err := x.fit.check(ctx, x.rows, repeatCheck)
 	if err != nil && failure(ctx, err).is(badQuery) { // no error of the request: the index does not show its modulus
 		err = &fail.Error{Kind: fail.Check, Err: err}
 	}

@@ -15,6 +15,9 @@ import (
 // repeatCheck is the time after which salts are compared again in a table that has rows, and none with a salt that can be computed.
 const repeatCheck = 30 * time.Second
 
+// emptyCheck is that time for a request that has found no row: rows with other salts may have been loaded since.
+const emptyCheck = 2 * time.Second
+
 // fit records that a job's salts were compared with rows of its table.
 type fit struct {
 	checked atomic.Bool
@@ -23,10 +26,10 @@ type fit struct {
 	flight  singleflight.Group
 }
 
-// known reports whether no check is needed: salts were compared, or could not be a short time ago.
-func (f *fit) known() bool {
+// known reports whether no check is needed: salts were compared, or could not be within a time before now.
+func (f *fit) known(within time.Duration) bool {
 	at := f.unknown.Load()
-	return f.checked.Load() || at != nil && time.Since(*at) < repeatCheck
+	return f.checked.Load() || at != nil && time.Since(*at) < within
 }
 
 // note records the result of a check, unless another check has changed it since before.
@@ -52,7 +55,7 @@ func (f *fit) recheck(ctx context.Context, c query.Cluster, t salted) error {
 	if err != nil {
 		return err
 	}
-	if f.known() && f.regions.Load() == &regions[0] {
+	if f.known(repeatCheck) && f.regions.Load() == &regions[0] {
 		return nil
 	}
 	found, err := t.CheckSalts(ctx)
@@ -69,9 +72,10 @@ func (f *fit) recheck(ctx context.Context, c query.Cluster, t salted) error {
 	return nil
 }
 
-// check compares the salts once, as soon as there are rows with salts that can be computed. Concurrent callers share the check.
-func (f *fit) check(ctx context.Context, t salted) error {
-	if f.known() {
+// check compares the salts once, as soon as there are rows with salts that can be computed, but not again within a time. Concurrent callers share the
+// check.
+func (f *fit) check(ctx context.Context, t salted, within time.Duration) error {
+	if f.known(within) {
 		return nil
 	}
 	done := f.flight.DoChan("", func() (any, error) {
@@ -84,6 +88,8 @@ func (f *fit) check(ctx context.Context, t salted) error {
 		}
 		if err == nil {
 			f.note(found, before)
+		} else if errors.Is(err, query.ErrSaltsUnfit) {
+			f.unknown.Store(new(time.Time)) // requests check again until they fit
 		}
 		return nil, err
 	})

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,7 +41,11 @@ func TestChecksOfSalts(t *testing.T) {
 			t.Helper()
 			c.found, c.err = found, err
 			before := c.checks
-			if got := f.check(t.Context(), c); !errors.Is(got, err) && checked {
+			within := repeatCheck
+			if strings.HasPrefix(what, "nothing found") {
+				within = emptyCheck
+			}
+			if got := f.check(t.Context(), c, within); !errors.Is(got, err) && checked {
 				t.Errorf("%s: %v, want %v", what, got, err)
 			}
 			if c.checks > before != checked {
@@ -59,6 +64,13 @@ func TestChecksOfSalts(t *testing.T) {
 		request("still no rows", query.SaltsOfNoRow, nil, true)
 		request("other rows", query.SaltsUnknown, nil, true)
 		request("soon after", query.SaltsUnknown, nil, false)
+		request("nothing found, soon after", query.SaltsUnknown, nil, false)
+		<-time.After(emptyCheck)
+		request("found something, a little later", query.SaltsUnknown, nil, false)
+		request("nothing found, a little later", query.SaltsUnknown, nil, true)
+		<-time.After(emptyCheck)
+		request("nothing found, with rows that do not fit", 0, query.ErrSaltsUnfit, true)
+		request("other rows again", query.SaltsUnknown, nil, true)
 		probe("the first probe", query.SaltsUnknown, nil, true)
 		probe("the next probe", query.SaltsUnknown, nil, false)
 		<-time.After(repeatCheck)
@@ -70,6 +82,7 @@ func TestChecksOfSalts(t *testing.T) {
 		request("rows that fit", query.SaltsFit, nil, true)
 		<-time.After(repeatCheck)
 		request("they fit", query.SaltsFit, nil, false)
+		request("nothing found, and they fit", query.SaltsFit, nil, false)
 		probe("with other regions", query.SaltsFit, nil, true)
 		probe("with the same regions", query.SaltsFit, nil, false)
 	})
@@ -82,7 +95,7 @@ func TestLateChecksOfSalts(t *testing.T) {
 	if err := f.recheck(t.Context(), &counted{regions: make([]loader.Region, 1)}, &counted{err: query.ErrSaltsUnfit}); err == nil {
 		t.Error("no error")
 	}
-	if f.note(query.SaltsUnknown, before); f.known() {
+	if f.note(query.SaltsUnknown, before); f.known(repeatCheck) {
 		t.Error("no more checks")
 	}
 }

@@ -134,9 +134,14 @@ func (s *Server) ready(ctx context.Context, res *resource) error {
 	if _, err := s.held.get(); err != nil {
 		return err
 	}
+	return s.fits(ctx, res, repeatCheck)
+}
+
+// fits compares the salts of a table that has rows, see [fit.check].
+func (s *Server) fits(ctx context.Context, res *resource, within time.Duration) error {
 	_, err := res.table.Modulus(ctx)
 	if err == nil {
-		err = res.fit.check(ctx, res.table)
+		err = res.fit.check(ctx, res.table, within)
 	}
 	if err != nil {
 		p := saltProblem(ctx, err)
@@ -179,6 +184,9 @@ func (s *Server) reading(w http.ResponseWriter, r *http.Request, res *resource, 
 	began = time.Now()
 	if err = s.ready(ctx, res); err == nil {
 		err = fill(ctx, a)
+	}
+	if err == nil && a.rows == 0 {
+		err = s.fits(ctx, res, emptyCheck)
 	}
 	n.read, n.encode = time.Since(began), a.encode
 	if a.rereads > 0 {
