@@ -76,7 +76,7 @@ func (d *Dates) Millis(text []byte) (int64, error) {
 	return ms, err
 }
 
-var errNoLayout = fmt.Errorf("%w: it is missing", ErrDate)
+var errNoLayout = fmt.Errorf("%w: there is no layout", ErrDate)
 
 func (d *Dates) notDate() error { return fmt.Errorf("%w %s", ErrDate, d.layout.text) }
 
