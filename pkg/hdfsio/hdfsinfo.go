@@ -140,8 +140,11 @@ func Unavailable(err error) bool {
 // noDataNode reports whether a NameNode found no DataNode for a block. BlockManager.chooseTarget4NewBlock of Hadoop 3 has no class of its own for
 // this.
 func noDataNode(err error) bool {
-	return javaClass(err) == "java.io.IOException" && strings.Contains(err.Error(), "could only be written to")
+	return javaClass(err) == "java.io.IOException" && strings.Contains(err.Error(), noPlace)
 }
+
+// noPlace is in the message of a NameNode that found no DataNode for a block.
+const noPlace = "could only be written to"
 
 // safeModeError is the response of a NameNode in safe mode.
 type safeModeError struct{ error }

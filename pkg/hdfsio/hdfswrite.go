@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"strings"
 	"time"
 
 	"bulkload/internal/base/retry"
@@ -151,9 +152,14 @@ func (w *hdfsWriter) nextBlock(ask func() error) error {
 	}
 }
 
-// askBlock asks the NameNode for the next block and begins to write it. If no NameNode serves that, it may be repeated.
+// askBlock asks the NameNode for the next block and begins to write it. If no NameNode serves that, it may be repeated. A DataNode that is asked for, and has
+// no disk of the storage policy, is not considered again for another type of disk (chooseFavouredNodes in BlockPlacementPolicyDefault of Hadoop 3.4), so
+// the block is asked for once more without it.
 func (w *hdfsWriter) askBlock() error {
 	given, err := w.file.AddBlock(w.ctx, w.last, w.hdfs.avoided(), w.near)
+	if remote, ok := errors.AsType[*dfs.RemoteError](err); ok && w.near != "" && strings.Contains(remote.Message(), noPlace) {
+		given, err = w.file.AddBlock(w.ctx, w.last, w.hdfs.avoided(), "")
+	}
 	if err != nil {
 		return &dfs.NameNodeError{Err: err}
 	}
