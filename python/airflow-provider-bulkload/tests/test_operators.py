@@ -92,6 +92,18 @@ class Listener(logging.Handler):
             then()
 
 
+class Inputs(unittest.TestCase):
+    def test_empty_list(self):
+        """A search that found nothing does not become the inputs of the job file."""
+        run, compare = operators.BulkloadRunOperator, operators.BulkloadCompareOperator
+        for inputs, flags in ((None, []), ("a", ["--input=a"]), (["a", "b"], ["--input=a", "--input=b"]), ([], None), ((), None)):
+            for operator in (run(task_id="t", job="j", inputs=inputs), compare(task_id="t", a="a", b="b", inputs=inputs)):
+                if flags is None:
+                    self.assertRaisesRegex(operators.AirflowFailException, "inputs is empty", operator.command)
+                else:
+                    self.assertEqual([a for a in operator.command() if a.startswith("--input")], flags)
+
+
 class Tries(unittest.TestCase):
     """Several tries of one task on one host."""
 

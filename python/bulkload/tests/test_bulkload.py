@@ -220,6 +220,11 @@ class Program(Case):
             with self.assertRaises(ValueError):
                 bulkload.run(JOB, frame=object(), **flags)
 
+    def test_no_inputs(self):
+        """A pattern that fits no file does not become the inputs of the job file."""
+        for inputs in ([], ()):
+            self.assertRaisesRegex(ValueError, "input is an empty list", bulkload.run, JOB, input=inputs)
+
     @unittest.skipUnless(ARROW, "needs pyarrow")
     def test_small_batches(self):
         """A stream of small batches takes no time that grows with the square of their number."""

@@ -217,7 +217,7 @@ class BulkloadRunOperator(BulkloadBaseOperator):
     """`bulkload run`: loads exports into a table.
 
     :param job: the job file.
-    :param inputs: files, directories or globs, local or hdfs://; none: those of the job file.
+    :param inputs: files, directories or globs, local or hdfs://; None: those of the job file. An empty list is refused.
     :param date: the value of --date, for `{{ .Date }}` in the job file.
     :param job_id: distinguishes jobs of the same table, inputs and key. Like `inputs` and `date` it must not change
         between the tries of a task: it may depend on the run, never on the try or the time of day.
@@ -228,15 +228,14 @@ class BulkloadRunOperator(BulkloadBaseOperator):
     template_fields = ("job", "inputs", "date", "job_id", *BulkloadBaseOperator.template_fields)
     sends_lineage = True
 
-    def __init__(self, *, job: str | None = None, inputs: str | Sequence[str] = (), date: str | None = None,
+    def __init__(self, *, job: str | None = None, inputs: str | Sequence[str] | None = None, date: str | None = None,
                  job_id: str | None = None, table: str | None = None, cluster: str = "hbase", **kwargs: Any) -> None:
         super().__init__(**updates(cluster, table, kwargs))
         self.job, self.inputs, self.date, self.job_id, self.table = job, inputs, date, job_id, table
 
     def command(self) -> list[str]:
-        inputs = [self.inputs] if isinstance(self.inputs, str) else self.inputs
         return ["run", "--skip-exit-code", *flags(job=self.job, table=self.table, date=self.date, job_id=self.job_id),
-                *(f"--input={i}" for i in inputs)]
+                *input_flags(self.inputs)]
 
 
 class BulkloadReplaceOperator(BulkloadRunOperator):
@@ -343,7 +342,7 @@ class BulkloadCompareOperator(BulkloadBaseOperator):
 
     template_fields = ("a", "b", "job", "inputs", "since", "until", "differences", "job_id", *BulkloadBaseOperator.template_fields)
 
-    def __init__(self, *, a: str, b: str, only: Sequence[str] = (), job: str | None = None, inputs: str | Sequence[str] = (),
+    def __init__(self, *, a: str, b: str, only: Sequence[str] = (), job: str | None = None, inputs: str | Sequence[str] | None = None,
                  new_key: str | None = None, old_key: str | None = None, since: str | int | None = None,
                  until: str | int | None = None, b_conf: str | None = None, differences: str | None = None,
                  repair_b: bool = False, job_id: str | None = None, cluster: str = "hbase", **kwargs: Any) -> None:
@@ -353,16 +352,24 @@ class BulkloadCompareOperator(BulkloadBaseOperator):
         self.repair, self.job_id = repair_b, job_id
 
     def command(self) -> list[str]:
-        inputs = [self.inputs] if isinstance(self.inputs, str) else self.inputs
         return ["compare", self.a, self.b,
                 *flags(only=",".join(self.only), job=self.job, new_key=self.new_key, old_key=self.old_key, since=self.since,
                        until=self.until, b_conf=self.b_conf, differences=self.differences, job_id=self.job_id),
-                *(f"--input={i}" for i in inputs if i), *(["--repair-b"] if self.repair else [])]
+                *input_flags(None if self.inputs == "" else self.inputs), *(["--repair-b"] if self.repair else [])]
 
 
 def flags(**values: Any) -> list[str]:
     """Flags of the program by their names, without those that have no value."""
     return [f"--{name.replace('_', '-')}={value}" for name, value in values.items() if value not in (None, "")]
+
+
+def input_flags(inputs: str | Sequence[str] | None) -> list[str]:
+    """Flags for the inputs of a job; None: those of its job file. An empty list, such as of a search that found nothing, is refused."""
+    if inputs is None:
+        return []
+    if not inputs:
+        raise AirflowFailException("inputs is empty: leave it out for the inputs of the job file")
+    return [f"--input={i}" for i in ([inputs] if isinstance(inputs, str) else inputs)]
 
 
 def updates(cluster: str, table: str | None, kwargs: dict[str, Any]) -> dict[str, Any]:

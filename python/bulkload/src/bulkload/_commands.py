@@ -18,6 +18,8 @@ def _args(command: str, values: Sequence[Path], flags: Dict[str, Flag]) -> List[
     """Returns the arguments of a command: flags by their names, then values."""
     args = command.split()
     for name, value in flags.items():
+        if name == "input" and isinstance(value, (list, tuple)) and not value:
+            raise ValueError("input is an empty list, such as of a pattern that fits no file: leave it out for the inputs of the job file")
         flag = "--" + name.rstrip("_").replace("_", "-")
         for one in value if isinstance(value, (list, tuple)) else [value]:
             if isinstance(one, bool):
