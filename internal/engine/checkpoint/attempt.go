@@ -121,7 +121,7 @@ func (st *Job) discardStaging(ctx context.Context, env *cluster.Env) (removed, l
 			continue
 		}
 		l, e1 := env.Conf.Resolve(uri)
-		own, e2 := env.Conf.Resolve(cmp.Or(env.Conf.Value(cluster.RootDirKey), "hdfs:///"))
+		own, e2 := env.Conf.Resolve(cmp.Or(cluster.Root(env.Conf), "hdfs:///"))
 		switch {
 		case !unanswered(err) || ctx.Err() != nil || errors.Join(e1, e2) == nil && fsKey(own) == fsKey(l):
 			return nil, nil, fail.With(fail.HDFS, fmt.Errorf("remove what the job left in %s: %w", uri, err))

@@ -258,7 +258,7 @@ const maxUnclaimed = 100
 // names: left by a killed check, by a job whose state was lost, or by another loader. They are kept, since a load may still use them. Only its owner
 // and superusers can list HBase's staging directory; for other users unclaimed does nothing.
 func (c *cleaner) unclaimed(ctx context.Context) error {
-	root := c.env.Conf.Value(cluster.RootDirKey)
+	root := cluster.Root(c.env.Conf)
 	if root == "" || c.options.Job != "" {
 		return nil
 	}

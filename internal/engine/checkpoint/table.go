@@ -44,7 +44,7 @@ func RecordTable(ctx context.Context, env *cluster.Env, c *loader.Cluster, t *lo
 // tableDir returns the inode of a table's directory, 0 if it cannot be read: many
 // clusters do not let other users read HBase's directory.
 func tableDir(ctx context.Context, env *cluster.Env, t loader.TableName) uint64 {
-	l, err := env.Conf.Resolve(env.Conf.Value(cluster.RootDirKey))
+	l, err := env.Conf.Resolve(cluster.Root(env.Conf))
 	if err != nil || l.Local() {
 		return 0
 	}

@@ -90,7 +90,7 @@ func (e *Env) FS(l hdfsio.Location) (hdfsio.FS, error) {
 // RootZone returns the encryption zone of HBase's root directory. It returns "" if the directory is in no zone, is not known, or is
 // not on the default file system.
 func (e *Env) RootZone(ctx context.Context) (string, error) {
-	root, err := e.Conf.Resolve(e.Conf.Value(RootDirKey))
+	root, err := e.Conf.Resolve(Root(e.Conf))
 	if err != nil || root.Path == "" || root.Local() {
 		return "", nil
 	}

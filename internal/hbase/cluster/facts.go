@@ -24,7 +24,7 @@ func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
 	if registry.Quorum == "" && len(registry.Servers) == 0 {
 		return nil, errNoCluster("HBase's ZooKeeper")
 	}
-	root := e.Conf.Value(RootDirKey)
+	root := Root(e.Conf)
 	if strings.HasPrefix(strings.ToLower(root), "viewfs:") {
 		return nil, fail.Errorf(fail.Config, "hbase.rootdir = %s (%s) is a viewfs path, with which HBase copies files: set the hdfs:// path that region servers use", root, origin(e.Conf, RootDirKey))
 	}

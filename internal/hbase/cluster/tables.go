@@ -1,11 +1,14 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/objectstore"
+	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/source"
 )
@@ -55,13 +58,27 @@ func (e *Env) mounted(input string) (source.FS, string, error) {
 	return nil, "", fail.Errorf(fail.Config, "input %s: it is a table; this command reads files only (a file of that name is ./%s)", input, input)
 }
 
-// RootDirKey is the configuration key of HBase's root directory.
+// RootDirKey is the configuration key of HBase's root directory. Its value is read by [Root].
 const RootDirKey = "hbase.rootdir"
+
+// Root returns HBase's configured root directory, empty if there is none. A path without a scheme is on the default file system
+// (CommonFSUtils.getRootDir, HBase 2.6), and not on this machine as those that a user enters.
+func Root(conf *hdfsio.Conf) string {
+	root, usual := conf.Value(RootDirKey), cmp.Or(conf.Value("fs.defaultFS"), conf.Value("fs.default.name"))
+	if !strings.HasPrefix(root, "/") || usual == "" {
+		return root
+	}
+	u, err := url.Parse(usual)
+	if err != nil {
+		return "hdfs://" + root // resolving it reports what is wrong with the default
+	}
+	return u.Scheme + "://" + u.Host + root
+}
 
 // RootDir returns HBase's configured root directory. read names the input whose files are below it; it is part of the error if no
 // directory is configured, which is of kind [fail.Config].
 func (e *Env) RootDir(read string) (string, error) {
-	root := e.Conf.Value(RootDirKey)
+	root := Root(e.Conf)
 	if root == "" {
 		return "", fail.Errorf(fail.Config, "%s is not configured: the files of %s are below it; set HBASE_CONF_DIR to the directory of hbase-site.xml", RootDirKey, read)
 	}

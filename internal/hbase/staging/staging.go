@@ -290,7 +290,7 @@ func checkZone(ctx context.Context, env *cluster.Env, base hdfsio.Location) erro
 		return err
 	}
 	h, ok := fsys.(*hdfsio.HDFS)
-	root, err := env.Conf.Resolve(env.Conf.Value(cluster.RootDirKey))
+	root, err := env.Conf.Resolve(cluster.Root(env.Conf))
 	if !ok || err != nil || root.Path == "" || root.Authority != base.Authority {
 		return nil
 	}

@@ -68,9 +68,11 @@ func TestRefuseTables(t *testing.T) {
 		{"hdfs://nn1:8020/hbase", "auto", ""},
 		{"hdfs://nn1:8020/hbase", "scan", "input hbase:t: tasks on YARN read the files of a table and cannot scan it"},
 		{"file:///hbase", "", "hbase:t is local"},
+		{"/hbase", "", ""},
 		{"", "files", "hbase.rootdir is not configured: the files of input hbase:t are below it"},
 	} {
 		env := jobtest.Env(t)
+		env.Conf.Set("fs.defaultFS", "hdfs://nn1:8020", "test")
 		if c.root != "" {
 			env.Conf.Set(cluster.RootDirKey, c.root, "test")
 		}

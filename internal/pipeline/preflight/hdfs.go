@@ -207,7 +207,7 @@ func checkNameservice(ctx context.Context, conf *hdfsio.Conf, s stagingFacts, b 
 	const name = "nameservice"
 	root, from := b.token, "HBase's staging directory"
 	if root == "" {
-		root, from = conf.Value(cluster.RootDirKey), cluster.RootDirKey
+		root, from = cluster.Root(conf), cluster.RootDirKey
 	}
 	if s.err != nil || root == "" {
 		return Check{}
@@ -229,7 +229,7 @@ func checkNameservice(ctx context.Context, conf *hdfsio.Conf, s stagingFacts, b 
 // OnHBase returns an error if files on HDFS that are to be loaded in place are on another HDFS than HBase's, or under another address, such as
 // a router's: HBase would copy each of them while its region is locked, and the remaining file would look as if it had not been loaded.
 func OnHBase(ctx context.Context, conf *hdfsio.Conf, files hdfsio.Location) error {
-	root := conf.Value(cluster.RootDirKey)
+	root := cluster.Root(conf)
 	if root == "" {
 		return nil
 	}

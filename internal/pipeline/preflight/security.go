@@ -124,7 +124,7 @@ func (f *checkFacts) askNameNode(ctx context.Context) bool {
 // rootDir returns the directory in which HBase created the staging directory of a load, or HBase's root directory if it created none.
 func (f *checkFacts) rootDir() (hdfsio.Location, error) {
 	if f.bulk.token == "" {
-		return f.env.Conf.Resolve(f.env.Conf.Value(cluster.RootDirKey))
+		return f.env.Conf.Resolve(cluster.Root(f.env.Conf))
 	}
 	dir, err := f.env.Conf.Resolve(f.bulk.token)
 	dir.Path = path.Dir(dir.Path)

@@ -126,10 +126,13 @@ func TestRootDir(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conf.Set("hbase.rootdir", "hdfs://nn:8020/hbz", "test")
-		f := &checkFacts{env: &cluster.Env{Conf: conf}, bulk: bulkFacts{token: token}}
-		if got, err := f.rootDir(); err != nil || got.Path != want || got.Authority != "nn:8020" {
-			t.Errorf("token %q: %+v, %v, want %s", token, got, err, want)
+		conf.Set("fs.defaultFS", "hdfs://nn:8020", "test")
+		for _, root := range []string{"hdfs://nn:8020/hbz", "/hbz"} {
+			conf.Set("hbase.rootdir", root, "test")
+			f := &checkFacts{env: &cluster.Env{Conf: conf}, bulk: bulkFacts{token: token}}
+			if got, err := f.rootDir(); err != nil || got.Path != want || got.Authority != "nn:8020" {
+				t.Errorf("root %s, token %q: %+v, %v, want %s", root, token, got, err, want)
+			}
 		}
 	}
 }

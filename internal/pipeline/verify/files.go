@@ -34,7 +34,7 @@ type Stores struct {
 
 // Root returns the path of HBase's directory on its file system, empty if it is not configured.
 func Root(env *cluster.Env) string {
-	root := env.Conf.Value(cluster.RootDirKey)
+	root := cluster.Root(env.Conf)
 	if root == "" {
 		return ""
 	}
@@ -52,7 +52,7 @@ func StoresOf(env *cluster.Env) (*Stores, error) {
 		return s, nil
 	}
 	var err error
-	s.FS, _, err = env.Resolve(env.Conf.Value(cluster.RootDirKey))
+	s.FS, _, err = env.Resolve(cluster.Root(env.Conf))
 	return s, err
 }
 
