@@ -94,7 +94,7 @@ func (e *Env) RootZone(ctx context.Context) (string, error) {
 	if err != nil || root.Path == "" || root.Local() {
 		return "", nil
 	}
-	if usual, err := e.Conf.Resolve("hdfs:///"); err != nil || usual.Authority != root.Authority {
+	if usual, err := e.Conf.Resolve("hdfs:///"); err != nil || !SameAddress(usual, root) {
 		return "", nil
 	}
 	fsys, err := e.FS(root)
@@ -234,12 +234,8 @@ func Place(l hdfsio.Location) string {
 	if l.Local() {
 		return l.Path
 	}
-	const port = ":8020"
-	authority := l.Authority
-	if len(l.Addresses) == 1 && strings.TrimSuffix(l.Addresses[0], port) == strings.TrimSuffix(authority, port) {
-		authority = strings.ToLower(l.Addresses[0]) // no nameservice: include the port
-	}
-	return l.Scheme + "://" + authority + l.Path
+	name, _ := authority(l)
+	return l.Scheme + "://" + name + l.Path
 }
 
 // Absent adds advice to the error of a name that does not exist: the file system where it was looked for, and how names on other file

@@ -92,11 +92,16 @@ func Base(ctx context.Context, env *cluster.Env, dir string) (hdfsio.Location, e
 func UserBase(user string) string { return "bulkload-" + user }
 
 // Choose returns a new directory for a job in a base directory. Its name cannot be guessed, because other users may write into it.
-// Choose refuses a base in another encryption zone than HBase's root directory: no byte of a table may leave its zone, even temporarily.
+// Choose refuses a base in another encryption zone than HBase's root directory: no byte of a table may leave its zone, even temporarily. It refuses
+// a NameNode's address if HBase has the nameservice.
 func Choose(ctx context.Context, env *cluster.Env, dir, table string, timestamp int64) (hdfsio.Location, error) {
 	l, err := Base(ctx, env, dir)
 	if err != nil {
 		return hdfsio.Location{}, err
+	}
+	if root, err := env.Conf.Resolve(cluster.Root(env.Conf)); err == nil && !root.Local() && cluster.ByServer(ctx, l, root) {
+		return hdfsio.Location{}, fail.With(fail.Check, setting.Errorf("the staging directory is on %s: HBase is on %s, and refuses files by another address: give %s hdfs://%s%s",
+			l.Authority, root.Authority, setting.Staging, root.Authority, l.Path))
 	}
 	if dir != "" {
 		if err := checkZone(ctx, env, l); err != nil {
@@ -291,7 +296,7 @@ func checkZone(ctx context.Context, env *cluster.Env, base hdfsio.Location) erro
 	}
 	h, ok := fsys.(*hdfsio.HDFS)
 	root, err := env.Conf.Resolve(cluster.Root(env.Conf))
-	if !ok || err != nil || root.Path == "" || root.Authority != base.Authority {
+	if !ok || err != nil || root.Path == "" || !cluster.SameAddress(root, base) {
 		return nil
 	}
 	to, err := h.Zone(ctx, root.Path)

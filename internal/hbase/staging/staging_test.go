@@ -87,6 +87,26 @@ func TestBase(t *testing.T) {
 	}
 }
 
+// TestAddressOfNameNode checks that a directory at a NameNode's address is refused, for all jobs, if HBase has the nameservice: HBase would refuse
+// each file there.
+func TestAddressOfNameNode(t *testing.T) {
+	env := world(t, "tina")
+	for key, value := range map[string]string{"dfs.nameservices": "bulk", "dfs.ha.namenodes.bulk": "n1,n2", "dfs.namenode.rpc-address.bulk.n1": "nn:8020", "dfs.namenode.rpc-address.bulk.n2": "nm:8020",
+		cluster.RootDirKey: "hdfs://bulk/hbase"} {
+		env.Conf.Set(key, value, "test")
+	}
+	for dir, want := range map[string]string{"": "hdfs://bulk/tmp/bulkload-tina", "hdfs://NM/x": "hdfs://bulk/x", "/x": "hdfs://bulk/x"} {
+		if l, err := Choose(t.Context(), env, dir, "t", 1); fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "`staging` "+want) {
+			t.Errorf("%q: %s, %v, want the advice %s", dir, l, err, want)
+		}
+	}
+	env.Conf.Set("fs.defaultFS", "hdfs://bulk", "test")
+	env.Conf.Set(cluster.RootDirKey, "hdfs://nn:8020/hbase", "test") // this may be the client's name alone
+	if l, err := Choose(t.Context(), env, "", "t", 1); err != nil || !strings.HasPrefix(l.URI(), "hdfs://bulk/tmp/") {
+		t.Errorf("HBase by a NameNode: %s, %v", l, err)
+	}
+}
+
 // local returns a directory of this machine, as a location.
 func local(t *testing.T, env *cluster.Env, dir string) hdfsio.Location {
 	t.Helper()

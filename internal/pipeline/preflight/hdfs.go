@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"path"
 	"slices"
 	"time"
@@ -219,54 +218,35 @@ func checkNameservice(ctx context.Context, conf *hdfsio.Conf, s stagingFacts, b 
 	if l.Local() {
 		return bad(name, "HBase on HDFS is needed", "%s is %s, a local directory", from, root)
 	}
-	if !sameHDFS(ctx, l, s.location) {
-		return bad(name, setting.Textf("%s hdfs://%s%s", setting.Staging, l.Authority, s.location.Path),
-			"staging is on %s and HBase on %s: every file would be copied while its region is locked", s.location.Authority, l.Authority)
+	named := setting.Textf("%s hdfs://%s%s", setting.Staging, l.Authority, s.location.Path)
+	switch {
+	case !cluster.SameHDFS(ctx, l, s.location):
+		return bad(name, named, "staging is on %s and HBase on %s: every file would be copied while its region is locked", s.location.Authority, l.Authority)
+	case cluster.ByServer(ctx, s.location, l), b.token != "" && cluster.ByServer(ctx, l, s.location): // of its own address only HBase can be sure
+		return bad(name, named, "staging is on %s and HBase on %s: this is the same HDFS, but HBase refuses files by another address", s.location.Authority, l.Authority)
 	}
 	return good(name, "staging and HBase are both on %s", l.Authority)
 }
 
 // OnHBase returns an error if files on HDFS that are to be loaded in place are on another HDFS than HBase's, or under another address, such as
-// a router's: HBase would copy each of them while its region is locked, and the remaining file would look as if it had not been loaded.
+// a router's: HBase would copy each of them while its region is locked, and the remaining file would look as if it had not been loaded. The address of
+// a NameNode in place of the nameservice is refused by HBase itself.
 func OnHBase(ctx context.Context, conf *hdfsio.Conf, files hdfsio.Location) error {
 	root := cluster.Root(conf)
 	if root == "" {
 		return nil
 	}
 	l, err := conf.Resolve(root)
-	if err != nil || l.Local() || sameHDFS(ctx, l, files) {
-		return nil // problems with the directory are reported elsewhere
+	switch {
+	case err != nil || l.Local(): // problems with the directory are reported elsewhere
+		return nil
+	case cluster.ByServer(ctx, files, l):
+		return fail.Errorf(fail.Check, "%s is on HBase's HDFS, which HBase has as %s: it refuses files by another address; name them hdfs://%s%s", files, l.Authority, l.Authority, files.Path)
+	case cluster.SameHDFS(ctx, l, files):
+		return nil
 	}
 	return fail.Errorf(fail.Check, "%s is on %s, HBase on %s: it would copy each file while its region is locked; copy them to hdfs://%s, or name them so",
 		files, files.Authority, l.Authority, l.Authority)
-}
-
-// sameHDFS reports whether two locations are on the same HDFS, as far as their addresses show.
-func sameHDFS(ctx context.Context, a, b hdfsio.Location) bool {
-	return a.Authority == b.Authority || sameAddresses(ctx, a.Addresses, b.Addresses)
-}
-
-// sameAddresses reports whether two lists of host:port have a server in common.
-func sameAddresses(ctx context.Context, a, b []string) bool {
-	addresses := func(list []string) (all []string) {
-		for _, address := range list {
-			all = append(all, address)
-			host, port, err := net.SplitHostPort(address)
-			if err != nil {
-				continue
-			}
-			hosts, err := net.DefaultResolver.LookupHost(ctx, host)
-			if err != nil {
-				continue
-			}
-			for _, h := range hosts {
-				all = append(all, net.JoinHostPort(h, port))
-			}
-		}
-		return all
-	}
-	have := addresses(a)
-	return slices.ContainsFunc(addresses(b), func(address string) bool { return slices.Contains(have, address) })
 }
 
 const (
