@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"time"
 
@@ -18,6 +19,12 @@ import (
 
 // ErrSnapshotExists is the error of a snapshot whose name is in use, for this table or another.
 var ErrSnapshotExists = errors.New("snapshot exists already")
+
+// ErrSnapshotLinks is the error of a snapshot that HBase cannot take: it takes a link to a file, TABLE=REGION-FILE, for a reference, FILE.REGION.
+var ErrSnapshotLinks = errors.New("HBase takes links to files of a table whose name begins with hex digits and a dot for references: major_compact the table and repeat")
+
+// linksTaken matches what HBase says of a link that it takes for a reference (SnapshotReferenceUtil.verifyStoreFile, 2.6.4).
+var linksTaken = regexp.MustCompile(`is not a valid HFileLink pattern|Missing parent hfile for: [0-9a-f]+(?:_SeqId_[0-9]+_|_del)?\.[^ /]*=`)
 
 // snapshotPause is the pause between two queries whether a snapshot is complete.
 const snapshotPause = 200 * time.Millisecond
@@ -51,6 +58,9 @@ func (c *Cluster) Snapshot(ctx context.Context, table TableName, name string, cr
 		err = ErrSnapshotExists
 	case snapshotRefused(err, "doesn't exist, can't take snapshot"): // SnapshotManager.takeSnapshotInternal, 2.6
 		return fmt.Errorf("table %s: %w", table, ErrTableNotFound)
+	}
+	if e, ok := errors.AsType[*RemoteError](err); ok && linksTaken.MatchString(e.Message) {
+		err = fmt.Errorf("%w: %w", ErrSnapshotLinks, err)
 	}
 	if err != nil {
 		return fmt.Errorf("snapshot %s of table %s: %w", name, table, c.denied(err, "ADMIN", "A", table.String()))

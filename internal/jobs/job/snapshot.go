@@ -49,6 +49,8 @@ func (j *run) snapshot(ctx context.Context) error {
 	switch {
 	case errors.Is(err, loader.ErrSnapshotExists):
 		return errors.Join(snapshotExists(name), j.job.Record(checkpoint.EventSnapshotting, checkpoint.SnapshotRecord{})) // it belongs to another job or user
+	case errors.Is(err, loader.ErrSnapshotLinks):
+		return fail.With(fail.Check, err)
 	case err != nil:
 		return fail.With(fail.Load, err)
 	}

@@ -151,8 +151,11 @@ func (s *Source) openFiles(ctx context.Context, o Options) (err error) {
 			if ctx.Err() != nil && o.Name == "" && !o.Keep {
 				err = errors.Join(err, Abandon(ctx, s.env, s.ref.Table, name, o.Created))
 			}
-			if errors.Is(err, loader.ErrTableNotFound) {
+			switch {
+			case errors.Is(err, loader.ErrTableNotFound):
 				return fail.With(fail.Input, err)
+			case errors.Is(err, loader.ErrSnapshotLinks):
+				return fail.With(fail.Check, err)
 			}
 			return fail.With(fail.Load, err)
 		}
