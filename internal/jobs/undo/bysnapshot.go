@@ -33,6 +33,7 @@ type restore struct {
 	quiet  map[string]string   // current attributes, which the table gets back after the restore
 	seen   *snapshot.Snapshot  // the table when the loss was predicted; nil: another process predicted it
 	died   string              // a region server that has died since the undo began
+	scans  bool                // HBase takes no snapshot of the restored table: a scan compares it
 }
 
 // inPlace reports whether the load's table is restored itself.
@@ -167,7 +168,7 @@ func (r *restore) free(ctx context.Context) error {
 	if now.State != loader.Enabled {
 		return fail.Errorf(fail.Check, "table %s is %s: enable it first", r.table, now.State)
 	}
-	if r.undo.options.Verify == "range" && r.stamp != 0 && r.inPlace() {
+	if (r.undo.options.Verify == "range" && r.stamp != 0 || snapshot.LinksAsReferences(r.table.Namespace, r.table.Qualifier)) && r.inPlace() {
 		if err := r.undo.cluster.MayRead(ctx, r.table, now.FamilyNames()...); err != nil {
 			return cluster.Failure(err)
 		}
@@ -261,7 +262,7 @@ func (r *restore) lookAt(ctx context.Context, now *snapshot.Snapshot) error {
 	}
 	s.Jobs, s.Settings = jobs, settings
 	r.result.Restore = s
-	return nil
+	return r.openable(now)
 }
 
 // notRestored returns the error for a table that differs from the snapshot.

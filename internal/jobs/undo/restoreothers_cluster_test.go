@@ -108,8 +108,7 @@ func (n *nights) loadAfter(night, from, to int) (dir, snapshot string) {
 
 // name returns the table's name without its namespace.
 func (n *nights) name() string {
-	_, qualifier, _ := strings.Cut(n.table, ":")
-	return qualifier
+	return n.table[strings.IndexByte(n.table, ':')+1:]
 }
 
 // drop deletes a snapshot.

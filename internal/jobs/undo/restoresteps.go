@@ -94,21 +94,29 @@ func (r *restore) restore(ctx context.Context) error {
 	r.undo.options.Events.Phase("restore")
 	err := r.undo.cluster.RestoreSnapshot(ctx, r.from.Snapshot, r.into, r.undo.job.Undo.Restoring.Nonce)
 	if err != nil && (ctx.Err() != nil || !loader.Refused(err)) {
-		return fail.With(fail.Load, fmt.Errorf("undo of job %s, which the same command resumes: %w", r.job, err))
+		return r.offline(fail.With(fail.Load, fmt.Errorf("undo of job %s, which the same command resumes: %w", r.job, err)))
 	}
 	if err != nil {
 		if done, refused := r.afterRefusal(ctx, err); !done {
 			return refused
 		}
 	}
-	src, err := job.OpenSnapshot(ctx, r.undo.env, r.undo.job, r.into, checkpoint.PlaceRestored)
-	if err != nil {
+	src, err := r.openRestored(ctx)
+	if src != nil {
+		err = src.Close(ctx)
+	}
+	if err == nil {
+		err = r.undo.job.Record(checkpoint.EventRestored, checkpoint.TurnRecord{Number: r.number, Table: r.into.String()})
+	}
+	return r.offline(err)
+}
+
+// offline adds to an error of a restore in place that the table is out of service.
+func (r *restore) offline(err error) error {
+	if err == nil || !r.inPlace() {
 		return err
 	}
-	if err := src.Close(ctx); err != nil {
-		return err
-	}
-	return r.undo.job.Record(checkpoint.EventRestored, checkpoint.TurnRecord{Number: r.number, Table: r.into.String()})
+	return fmt.Errorf("table %s is out of service, which the same command ends: %w", r.table, err)
 }
 
 // afterRefusal determines whether a refused request had succeeded before, with a lost answer. If it had not, nothing was changed.
@@ -122,11 +130,11 @@ func (r *restore) afterRefusal(ctx context.Context, cause error) (done bool, err
 	}
 	was, err := r.snapshotOf(ctx)
 	if err != nil {
-		return false, errors.Join(cause, err)
+		return false, r.offline(errors.Join(cause, err))
 	}
 	now, err := job.OpenSnapshot(ctx, r.undo.env, r.undo.job, r.table, checkpoint.PlaceRestored)
 	if err != nil {
-		return false, errors.Join(cause, err)
+		return false, r.offline(errors.Join(cause, err))
 	}
 	unchanged := was.Snapshot.SameFiles(now.Snapshot)
 	if !unchanged {
@@ -137,7 +145,7 @@ func (r *restore) afterRefusal(ctx context.Context, cause error) (done bool, err
 		cause = errors.Join(cause, err)
 	}
 	if err := r.undo.job.DropSnapshots(ctx, r.undo.cluster, checkpoint.PlaceRestored); err != nil {
-		return false, errors.Join(cause, err)
+		return false, r.offline(errors.Join(cause, err))
 	}
 	if unchanged {
 		return false, r.withdrawRestore(ctx, cause)
@@ -196,15 +204,11 @@ func (r *restore) verifyRestored(ctx context.Context) error {
 		}
 	}
 	if r.result.Verify == "full" {
-		src, err := job.OpenSnapshot(ctx, u.env, u.job, r.into, checkpoint.PlaceRestored)
+		want := *u.job.Undo.Restoring.Undo.Restore
+		newest, kept, err := r.restored(ctx, &want)
 		if err != nil {
 			return err
 		}
-		newest, kept, err := r.digestOf(ctx, src.Snapshot, u.read)
-		if err != nil {
-			return tablesource.FilesFailure(err)
-		}
-		want := u.job.Undo.Restoring.Undo.Restore
 		if newest != want.Before && r.died != "" {
 			return r.notRestored("want %s, got %s; region server %s died meanwhile: HBase has applied its log, or others have written", want.Before, newest, r.died)
 		}

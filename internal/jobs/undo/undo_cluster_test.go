@@ -272,9 +272,8 @@ func (n *nights) left(dir string) (names []string) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		n.t.Fatal(err)
 	}
-	_, qualifier, _ := strings.Cut(n.table, ":")
 	for _, x := range list {
-		if strings.Contains(x.Name(), qualifier) {
+		if strings.Contains(x.Name(), n.name()) {
 			names = append(names, x.Name())
 		}
 	}
