@@ -30,7 +30,7 @@ func newNightsLike(t *testing.T, prefix string) *nights {
 	return &nights{t, c, env, name.String(), t.TempDir()}
 }
 
-// TestUndoBySnapshotOfLinks undoes loads of tables of which HBase takes no snapshot while they have links to archived files: a table is made or put into
+// TestUndoBySnapshotOfLinks undoes loads of tables while HBase takes no snapshot of them, since they have links to archived files: a table is made or put into
 // service, and compared by a scan, also after a kill. While it has links, another undo is refused, and nothing is changed.
 func TestUndoBySnapshotOfLinks(t *testing.T) {
 	t.Parallel()
