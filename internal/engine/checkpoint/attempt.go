@@ -107,8 +107,8 @@ func LeftStaging(e progress.Events, path string, err error) {
 	}
 }
 
-// discardStaging removes the staging directories of a job that starts over, and returns their names. A directory on a NameNode that is not HBase's, and does not answer, is
-// returned apart: it belongs to the job until clean removes it. That is refused if HBase may have files of it.
+// discardStaging removes the staging directories of a job that starts over, and returns their names. A directory on a NameNode that is not HBase's, and
+// does not answer, is returned apart: it belongs to the job until clean removes it. That is refused if HBase may have files of it.
 func (st *Job) discardStaging(ctx context.Context, env *cluster.Env) (removed, left []string, err error) {
 	all := st.LeftStaging
 	if st.Plan != nil && (!st.Finished || st.removesStaging()) { // the process may have been killed before the removal
@@ -125,7 +125,7 @@ func (st *Job) discardStaging(ctx context.Context, env *cluster.Env) (removed, l
 		switch {
 		case !unanswered(err) || ctx.Err() != nil || errors.Join(e1, e2) == nil && fsKey(own) == fsKey(l):
 			return nil, nil, fail.With(fail.HDFS, fmt.Errorf("remove what the job left in %s: %w", uri, err))
-		case len(st.unresolved()) > 0:
+		case len(st.unresolved()) > 0 && !slices.Contains(st.LeftStaging, uri):
 			return nil, nil, fail.Errorf(fail.HDFS, "HBase may have files of %s: %w (if that HDFS is gone: bulkload clean %s %s %s, then run again)", uri, unadvised(err), setting.Job, filepath.Base(st.Dir), setting.Force)
 		default:
 			env.Log.Warn("staging directory is left behind: clean removes it when its HDFS answers", "path", uri, "error", unadvised(err))

@@ -28,7 +28,7 @@ func (c *cleaner) stagingOf(ctx context.Context, job *Leftover, trace *Trace) er
 	var errs []error
 	decided := *job
 	if trace.plan().Staging != "" { // even one that was removed: another job's directory may have its name
-		errs = append(errs, c.stagingAt(ctx, job, decided, trace.plan().Staging, trace.Finished && trace.StagingEnd == StagingRemoved))
+		errs = append(errs, c.stagingAt(ctx, job, decided, trace.plan().Staging, trace.Finished && (trace.StagingEnd == StagingRemoved || trace.StagingEnd == StagingGone)))
 	}
 	for _, r := range trace.Resources() {
 		if r.Kind == ResourceStaging && r.Name != trace.plan().Staging {

@@ -69,7 +69,7 @@ func loadEvents() []eventInfo {
 
 func (h *History) clean(t TokenRecord) {
 	if h.Finished && h.Plan != nil && t.Token == h.Plan.Staging {
-		h.StagingEnd = StagingRemoved
+		h.StagingEnd = StagingGone
 	}
 	h.prepare(t.Token, "")
 }

@@ -225,6 +225,7 @@ const (
 	StagingKept     = "kept"
 	StagingRemoving = "removing" // it is removed next, which [EventCleaned] records
 	StagingRemoved  = "removed"  // there is none, or, by earlier versions, it is removed next
+	StagingGone     = "gone"     // in the history only: its removal is recorded
 )
 
 // TokenRecord is HBase's staging directory for the load.

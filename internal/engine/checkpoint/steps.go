@@ -123,7 +123,7 @@ func (st *Job) giveUp(ctx context.Context, at *staging.Dir, uri string, cause er
 	}
 	h, err := HistoryOf(records)
 	named := func(r Resource) bool { return r.Kind == ResourceStaging && r.Name == uri }
-	ended := err == nil && h.Finished && h.removesStaging() && h.Plan != nil && h.Plan.Staging == uri
+	ended := err == nil && h.Finished && (h.removesStaging() || h.StagingEnd == StagingGone) && h.Plan != nil && h.Plan.Staging == uri
 	if err != nil || !ended && slices.ContainsFunc(h.Resources(), named) {
 		return
 	}
