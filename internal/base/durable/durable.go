@@ -128,7 +128,7 @@ func Nameless(dir, pattern string) (*os.File, error) {
 // so that a killed process leaves nothing; where the file system has no such files, its other name is one of [TempPattern].
 func ReplaceBy(name string, write func(*os.File) error) error {
 	dir := filepath.Dir(name)
-	f, err := createUnnamed(dir, filepath.Join(dir, strings.TrimSuffix(TempPattern(name), "*")+fmt.Sprint(rand.Uint64())))
+	f, err := createUnnamed(dir, filepath.Join(dir, strings.TrimSuffix(TempPattern(name), "*")+fmt.Sprint(rand.Uint32())))
 	named := err != nil
 	if named {
 		f, err = os.CreateTemp(dir, TempPattern(name)) // mode 0600

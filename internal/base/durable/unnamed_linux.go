@@ -20,6 +20,9 @@ func createUnnamed(dir, name string) (*os.File, error) {
 }
 
 func link(f *os.File, name string) error {
-	err := unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", f.Fd()), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
-	return os.NewSyscallError("linkat", err)
+	from := fmt.Sprintf("/proc/self/fd/%d", f.Fd())
+	if err := unix.Linkat(unix.AT_FDCWD, from, unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW); err != nil {
+		return &os.LinkError{Op: "link", Old: from, New: name, Err: err}
+	}
+	return nil
 }

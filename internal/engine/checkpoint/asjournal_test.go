@@ -107,7 +107,7 @@ func everyEvent() []struct {
 		{EventLoading, FilesRecord{Files: file("x")}},
 		{EventLoaded, FilesRecord{Region: "cd", Files: file("x")}},
 		{EventVerified, &result.Verification{Mode: "full"}},
-		{EventDone, DoneRecord{Result: &result.Result{Schema: 1}, Staging: StagingRemoving}}, {EventCleaned, TokenRecord{"hdfs://nn/s"}},
+		{EventDone, DoneRecord{Result: &result.Result{Schema: 1}, Staging: StagingRemoved, Next: true}}, {EventCleaned, TokenRecord{"hdfs://nn/s"}},
 		{EventDropping, DropRecord{Table: "old"}},
 		{EventDropped, DropRecord{Table: "old"}},
 		{EventAttempt, AttemptRecord{Attempt: 3, PID: 4, Host: "h"}},

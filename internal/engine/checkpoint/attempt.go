@@ -43,7 +43,7 @@ func (st *Job) End(ctx context.Context, r *result.Result, dir *staging.Dir, keep
 	case keep:
 		done.Staging = StagingKept
 	case st.Plan != nil && st.Plan.Staging != "":
-		done.Staging = StagingRemoving
+		done.Next = true
 	}
 	if err := st.Record(EventDone, done); err != nil {
 		return err
@@ -81,10 +81,13 @@ func (h *History) removesStaging() bool {
 
 // endedStaging records that the staging directory of a finished job is removed, unless there was an error, which is only a warning.
 func (st *Job) endedStaging(err error, e progress.Events) {
-	if err == nil && st.StagingEnd == StagingRemoving {
-		err = st.Record(EventCleaned, TokenRecord{st.Plan.Staging})
-	}
 	LeftStaging(e, st.Plan.Staging, err)
+	if err != nil || st.StagingEnd != StagingRemoving {
+		return
+	}
+	if err := st.Record(EventCleaned, TokenRecord{st.Plan.Staging}); err != nil {
+		e.Warn("the removal of the staging directory could not be recorded", "path", st.Plan.Staging, "error", err)
+	}
 }
 
 // DropStaging removes a staging directory, given by its URI in a journal. A failure is only a warning.
@@ -123,7 +126,7 @@ func (st *Job) discardStaging(ctx context.Context, env *cluster.Env) (removed, l
 		l, e1 := env.Conf.Resolve(uri)
 		own, e2 := env.Conf.Resolve(cmp.Or(cluster.Root(env.Conf), "hdfs:///"))
 		switch {
-		case !unanswered(err) || ctx.Err() != nil || errors.Join(e1, e2) == nil && fsKey(own) == fsKey(l):
+		case e1 == nil && !unanswered(err) || ctx.Err() != nil || errors.Join(e1, e2) == nil && fsKey(own) == fsKey(l):
 			return nil, nil, fail.With(fail.HDFS, fmt.Errorf("remove what the job left in %s: %w", uri, err))
 		case len(st.unresolved()) > 0 && !slices.Contains(st.LeftStaging, uri):
 			return nil, nil, fail.Errorf(fail.HDFS, "HBase may have files of %s: %w (if that HDFS is gone: bulkload clean %s %s %s, then run again)", uri, unadvised(err), setting.Job, filepath.Base(st.Dir), setting.Force)
@@ -137,8 +140,14 @@ func (st *Job) discardStaging(ctx context.Context, env *cluster.Env) (removed, l
 
 // removeWithProbe removes a staging directory, given by its URI in a journal, and the directory for the checks of its job. It leaves anything else.
 func removeWithProbe(ctx context.Context, env *cluster.Env, uri string) error {
+	if uri == "" {
+		return nil
+	}
 	l, err := env.Conf.Resolve(uri)
-	if err != nil || l.Local() || !staging.IsName(path.Base(l.Path)) {
+	if err != nil {
+		return fail.With(fail.Config, err)
+	}
+	if l.Local() || !staging.IsName(path.Base(l.Path)) {
 		return nil
 	}
 	fsys, err := env.FS(l)

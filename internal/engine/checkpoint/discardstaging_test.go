@@ -31,12 +31,17 @@ func TestRestartWithoutNameNode(t *testing.T) {
 		"HBase's":    {map[string]string{cluster.RootDirKey: gone + "/hbase"}, []string{plan}, "remove what the job left in " + staging},
 		"unresolved": {nil, []string{plan, sendingTwo}, "HBase may have files of " + staging},
 		"finished":   {nil, []string{plan, `"event":"done","staging_directory":"removed"`}, ""},
+		"no address": {map[string]string{"dfs.nameservices": "old"}, []string{strings.ReplaceAll(plan, gone, "hdfs://old")}, ""},
 		"kept":       {nil, []string{plan, `"event":"done","staging_directory":"kept"`}, ""},
-		"ended":      {nil, []string{plan, `"event":"done","staging_directory":"removing"`, `"event":"cleaned","token":"` + staging + `"`}, ""},
+		"ended":      {nil, []string{plan, `"event":"done","staging_directory":"removed","removed_next":true`, `"event":"cleaned","token":"` + staging + `"`}, ""},
 		"of before":  {nil, []string{`"event":"discarded","staging":["` + staging + `"]`, `"event":"plan","table":"t"`, sendingTwo}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			staging := staging
+			if name == "no address" {
+				staging = strings.ReplaceAll(staging, gone, "hdfs://old")
+			}
 			var log bytes.Buffer
 			env := &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.NewTextHandler(&log, nil))}
 			defer env.Close()

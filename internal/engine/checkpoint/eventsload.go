@@ -58,7 +58,9 @@ func loadEvents() []eventInfo {
 		of(EventFailed, journal.First, "when an attempt ends with an error", (*History).fail),
 		ofRecord(EventDone, journal.First, "when nothing is left to do",
 			func(h *History, r journal.Record, d DoneRecord) error {
-				h.Finished, h.FinishedAt, h.Result, h.StagingEnd = true, r.Time, d.Result, d.Staging
+				if h.Finished, h.FinishedAt, h.Result, h.StagingEnd = true, r.Time, d.Result, d.Staging; d.Next {
+					h.StagingEnd = StagingRemoving
+				}
 				lastOf(h.Attempts).State = JobDone
 				return nil
 			}).followedBy(""),

@@ -61,7 +61,7 @@ func TestStagingOfTheLost(t *testing.T) {
 			testcheck.Must(t, w.Finish())
 		}
 		if c.done {
-			testcheck.Must(t, st.Record(EventDone, DoneRecord{Staging: StagingRemoving}))
+			testcheck.Must(t, st.Record(EventDone, DoneRecord{Staging: StagingRemoved, Next: true}))
 		}
 		if c.become.Epoch == 0 {
 			testcheck.Must(t, st.lock.owner.Delete(t.Context()))

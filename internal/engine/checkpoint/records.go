@@ -218,13 +218,14 @@ type EndedRecord struct {
 type DoneRecord struct {
 	Result  *result.Result `json:"result"`
 	Staging string         `json:"staging_directory,omitempty"`
+	Next    bool           `json:"removed_next,omitempty"` // the staging directory is removed after this record, which [EventCleaned] records
 }
 
 // Whether the staging directory of a finished job is kept.
 const (
 	StagingKept     = "kept"
-	StagingRemoving = "removing" // it is removed next, which [EventCleaned] records
-	StagingRemoved  = "removed"  // there is none, or, by earlier versions, it is removed next
+	StagingRemoved  = "removed"  // there is none, or it is removed next: earlier versions do not record which, nor the removal
+	StagingRemoving = "removing" // in the history only: it is removed next
 	StagingGone     = "gone"     // in the history only: its removal is recorded
 )
 

@@ -183,7 +183,9 @@ func (h *History) apply(r journal.Record) error {
 	if r.Time.After(h.Last) {
 		h.Last = r.Time
 	}
-	lastOf(h.Attempts).Ended = r.Time
+	if !h.Finished || Event(r.Event) != EventCleaned { // the removal of a finished job's directory may be made up for later
+		lastOf(h.Attempts).Ended = r.Time
+	}
 	info := eventsByName()[Event(r.Event)]
 	if info.apply == nil {
 		return nil

@@ -49,7 +49,7 @@ func TestResources(t *testing.T) {
 	step(EventPrepared, TokenRecord{"/hbase/staging/1"}, staging, prepared, table)
 	step(EventCleaned, TokenRecord{"/hbase/staging/1"}, staging, table)
 	step(EventDone, DoneRecord{Result: &result.Result{}, Staging: StagingKept}, staging)
-	step(EventDone, DoneRecord{Result: &result.Result{}, Staging: StagingRemoving}, staging)
+	step(EventDone, DoneRecord{Result: &result.Result{}, Staging: StagingRemoved, Next: true}, staging)
 	step(EventCleaned, TokenRecord{"hdfs://nn/s"})
 	step(EventDone, DoneRecord{Result: &result.Result{}, Staging: StagingRemoved}) // by earlier versions
 	step(EventUndoing, UndoRecord{Timestamp: 7, Snapshot: "s0", Staging: "hdfs://nn/u0", Tables: []UndoTable{{"x", "s1", "hdfs://nn/u1"}}},
