@@ -76,7 +76,9 @@ func (x *index) Read(ctx context.Context, q query.Query, fn func(loader.Row) err
 	}
 	var st *query.ReadStats
 	if err == nil {
-		st, err = x.rows.Read(ctx, q, fn)
+		if st, err = x.rows.Read(ctx, q, fn); err == nil && st.Rows == 0 && x.fit.unknown.Load() != nil {
+			err = x.fit.check(ctx, x.rows, emptyCheck)
+		}
 	}
 	if err != nil {
 		if p := failure(ctx, err); p.is(noTable) || p.is(tableDisabled) {

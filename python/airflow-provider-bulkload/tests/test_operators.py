@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import pathlib
+import signal
 import socket
 import stat
 import sys
@@ -77,6 +78,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "src"))
 with mock.patch.dict(sys.modules, airflow_modules()):
     operators = importlib.import_module("airflow_provider_bulkload.operators")
     sensors = importlib.import_module("airflow_provider_bulkload.sensors")
+    process = importlib.import_module("airflow_provider_bulkload.process")
 
 
 class Listener(logging.Handler):
@@ -102,6 +104,17 @@ class Inputs(unittest.TestCase):
                     self.assertRaisesRegex(operators.AirflowFailException, "inputs is empty", operator.command)
                 else:
                     self.assertEqual([a for a in operator.command() if a.startswith("--input")], flags)
+
+
+class Start(unittest.TestCase):
+    def test_disk_full(self):
+        """A program whose process is not known, because the file with it could not be written, is stopped."""
+        with tempfile.TemporaryDirectory() as directory:
+            run = process.Run(pathlib.Path(directory) / "run")
+            with mock.patch.object(process, "SUPERVISE", 'shift; "$@" & wait $!'), mock.patch.object(process, "START_SECONDS", 0.2):
+                self.assertRaisesRegex(OSError, "the program is stopped", run.start, ["sleep", "600"], os.environ)
+            self.assertEqual(run._shell.wait(60), -signal.SIGKILL)
+            run.started()  # of a kill: it does not wait for the shell that has ended
 
 
 class Tries(unittest.TestCase):

@@ -44,8 +44,11 @@ class Run:
 
     def started(self) -> None:
         """Waits until the shell has started the program, if this process has started the shell."""
-        end = time.monotonic() + START_SECONDS
-        while self._shell is not None and not self.pid and time.monotonic() < end:
+        shell, end = self._shell, time.monotonic() + START_SECONDS
+        while shell is not None and not self.pid and shell.poll() is None:
+            if time.monotonic() > end:  # such as a full disk: nobody could stop the program, or learn how it ends
+                os.killpg(shell.pid, signal.SIGKILL)
+                raise OSError(f"{self.directory}/pids was not written within {START_SECONDS} s: the program is stopped; is the disk full?")
             time.sleep(0.01)
 
     def _numbers(self, name: str) -> list[int]:
@@ -125,7 +128,8 @@ class Run:
                     if not line.endswith(b"\n") and self.exit_code is None:
                         return  # the rest of it is still to come
                     given += len(line)
-                    (self.directory / "given").write_text(str(given))
+                    (self.directory / "given.part").write_text(str(given))
+                    os.replace(self.directory / "given.part", self.directory / "given")
                     yield line.decode(errors="replace").rstrip()
         except OSError:  # there is no such file, or no room for given: the lines are given later
             return
