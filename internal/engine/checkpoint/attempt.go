@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
-	"path"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -19,7 +16,6 @@ import (
 	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/build"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/setting"
 )
 
 // Begin records that this process begins to work on the job, and returns the number of its attempt, from 1. version is the version of the program.
@@ -64,100 +60,6 @@ func (st *Job) Answer(ctx context.Context, env *cluster.Env, r *result.Result, e
 	}
 	r.Already, r.Job, r.DoneAt = true, st.Dir, st.FinishedAt
 	st.EndStaging(ctx, env, e)
-}
-
-// EndStaging removes the staging directory of a job that is done, if a process was killed between the end and the removal. A directory that the job
-// was to keep stays, and so does the directory of another version's job, which does not record whether to keep it.
-func (st *Job) EndStaging(ctx context.Context, env *cluster.Env, e progress.Events) {
-	if st.removesStaging() && st.Plan.Staging != "" {
-		st.endedStaging(removeStaging(ctx, env, st.Plan.Staging), e)
-	}
-}
-
-// removesStaging reports whether the staging directory of a finished job is not to be kept. It may exist, if a process was killed before the removal.
-func (h *History) removesStaging() bool {
-	return h.StagingEnd == StagingRemoving || h.StagingEnd == StagingRemoved
-}
-
-// endedStaging records that the staging directory of a finished job is removed, unless there was an error, which is only a warning.
-func (st *Job) endedStaging(err error, e progress.Events) {
-	LeftStaging(e, st.Plan.Staging, err)
-	if err != nil || st.StagingEnd != StagingRemoving {
-		return
-	}
-	if err := st.Record(EventCleaned, TokenRecord{st.Plan.Staging}); err != nil {
-		e.Warn("the removal of the staging directory could not be recorded", "path", st.Plan.Staging, "error", err)
-	}
-}
-
-// DropStaging removes a staging directory, given by its URI in a journal. A failure is only a warning.
-func DropStaging(ctx context.Context, env *cluster.Env, uri string, e progress.Events) {
-	LeftStaging(e, uri, removeStaging(ctx, env, uri))
-}
-
-func removeStaging(ctx context.Context, env *cluster.Env, uri string) error {
-	dir, err := staging.At(env, uri)
-	if err != nil {
-		return err
-	}
-	return dir.Remove(ctx)
-}
-
-// LeftStaging warns that a staging directory was not removed because of err, if err is not nil.
-func LeftStaging(e progress.Events, path string, err error) {
-	if err != nil {
-		e.Warn("staging directory is left behind", "path", path, "error", err)
-	}
-}
-
-// discardStaging removes the staging directories of a job that starts over, and returns their names. A directory on a NameNode that is not HBase's, and
-// does not answer, is returned apart: it belongs to the job until clean removes it. That is refused if HBase may have files of it.
-func (st *Job) discardStaging(ctx context.Context, env *cluster.Env) (removed, left []string, err error) {
-	all := st.LeftStaging
-	if st.Plan != nil && (!st.Finished || st.removesStaging()) { // the process may have been killed before the removal
-		all = append(slices.Clip(all), st.Plan.Staging)
-	}
-	for _, uri := range all {
-		err := removeWithProbe(ctx, env, uri)
-		if err == nil {
-			removed = append(removed, uri)
-			continue
-		}
-		l, e1 := env.Conf.Resolve(uri)
-		own, e2 := env.Conf.Resolve(cmp.Or(cluster.Root(env.Conf), "hdfs:///"))
-		switch {
-		case e1 == nil && !unanswered(err) || ctx.Err() != nil || errors.Join(e1, e2) == nil && fsKey(own) == fsKey(l):
-			return nil, nil, fail.With(fail.HDFS, fmt.Errorf("remove what the job left in %s: %w", uri, err))
-		case len(st.unresolved()) > 0 && !slices.Contains(st.LeftStaging, uri):
-			return nil, nil, fail.Errorf(fail.HDFS, "HBase may have files of %s: %w (if that HDFS is gone: bulkload clean %s %s %s, then run again)", uri, unadvised(err), setting.Job, filepath.Base(st.Dir), setting.Force)
-		default:
-			env.Log.Warn("staging directory is left behind: clean removes it when its HDFS answers", "path", uri, "error", unadvised(err))
-			left = append(left, uri)
-		}
-	}
-	return removed, left, nil
-}
-
-// removeWithProbe removes a staging directory, given by its URI in a journal, and the directory for the checks of its job. It leaves anything else.
-func removeWithProbe(ctx context.Context, env *cluster.Env, uri string) error {
-	if uri == "" {
-		return nil
-	}
-	l, err := env.Conf.Resolve(uri)
-	if err != nil {
-		return fail.With(fail.Config, err)
-	}
-	if l.Local() || !staging.IsName(path.Base(l.Path)) {
-		return nil
-	}
-	fsys, err := env.FS(l)
-	if err != nil {
-		return err
-	}
-	if err := fsys.RemoveAll(ctx, l.Path); err != nil {
-		return err
-	}
-	return fsys.RemoveAll(ctx, path.Join(path.Dir(l.Path), staging.ProbeOf(l.Path)))
 }
 
 // EndSpill removes sorted rows that are not needed any more. A failure is only a warning.

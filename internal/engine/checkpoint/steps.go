@@ -1,16 +1,9 @@
 package checkpoint
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"slices"
 
-	"bulkload/internal/base/cleanup"
-	"bulkload/internal/engine/journal"
-	"bulkload/internal/engine/statetable"
-	"bulkload/internal/hbase/cluster"
-	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
@@ -85,50 +78,6 @@ func (st *Job) Work(ctx context.Context) (_ context.Context, end func(err *error
 
 // Check returns an error of kind [fail.Busy] if another process has taken over the job. Call it before removing anything that the other may use.
 func (st *Job) Check(ctx context.Context) error { return st.lock.Check(ctx) }
-
-// Stage creates the staging directory recorded in the journal, or finds it. If another process has taken over the job while this one was suspended, and
-// the job's journal does not name the directory any more, Stage removes the directory that it has created.
-func (st *Job) Stage(ctx context.Context, env *cluster.Env, uri string) (*staging.Dir, error) {
-	if err := st.Check(ctx); err != nil {
-		return nil, err
-	}
-	at, err := staging.At(env, uri)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := staging.Make(ctx, env, at.Location)
-	if lost := st.Check(ctx); lost != nil {
-		st.giveUp(ctx, at, uri, lost)
-		if err == nil {
-			err = lost
-		}
-	}
-	return dir, err
-}
-
-// giveUp removes a staging directory that this process may have created after it lost the job, unless the journal, as it is now, names the directory.
-func (st *Job) giveUp(ctx context.Context, at *staging.Dir, uri string, cause error) {
-	if _, lost := errors.AsType[*statetable.LostError](cause); !lost {
-		return
-	}
-	ctx, cancel := cleanup.Context(ctx)
-	defer cancel()
-	now, err := st.lock.owner.Now(ctx)
-	if err != nil {
-		return
-	}
-	records, err := journal.Read(bytes.NewReader(textOf(now)))
-	if err != nil {
-		return
-	}
-	h, err := HistoryOf(records)
-	named := func(r Resource) bool { return r.Kind == ResourceStaging && r.Name == uri }
-	ended := err == nil && h.Finished && (h.removesStaging() || h.StagingEnd == StagingGone) && h.Plan != nil && h.Plan.Staging == uri
-	if err != nil || !ended && slices.ContainsFunc(h.Resources(), named) {
-		return
-	}
-	_ = at.FS.Remove(ctx, at.Location.Path) // fails if it has files
-}
 
 // Fail records why the attempt of this process ends, once. The record is information for people: without it the journal says that the attempt was
 // interrupted.
