@@ -76,7 +76,7 @@ func (x *index) Read(ctx context.Context, q query.Query, fn func(loader.Row) err
 	}
 	var st *query.ReadStats
 	if err == nil {
-		if st, err = x.rows.Read(ctx, q, fn); err == nil && st.Rows == 0 && x.fit.unknown.Load() != nil {
+		if st, err = x.rows.Read(ctx, q, fn); err == nil && st.Rows == 0 && x.fit.doubtful() {
 			err = x.fit.check(ctx, x.rows, emptyCheck)
 		}
 	}

@@ -32,6 +32,10 @@ func (f *fit) known(within time.Duration) bool {
 	return f.checked.Load() || at != nil && time.Since(*at) < within
 }
 
+// doubtful reports whether a request that has found no row has the salts compared again: none could be compared when it began, and not because the table
+// was empty.
+func (f *fit) doubtful() bool { return f.unknown.Load() != nil }
+
 // note records the result of a check, unless another check has changed it since before.
 func (f *fit) note(found query.Salts, before *time.Time) {
 	var at *time.Time

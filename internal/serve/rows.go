@@ -185,7 +185,7 @@ func (s *Server) reading(w http.ResponseWriter, r *http.Request, res *resource, 
 	if err = s.ready(ctx, res); err == nil {
 		err = fill(ctx, a)
 	}
-	if err == nil && a.rows == 0 && res.fit.unknown.Load() != nil { // otherwise ready has compared them
+	if err == nil && a.rows == 0 && res.fit.doubtful() {
 		err = s.fits(ctx, res, emptyCheck)
 	}
 	n.read, n.encode = time.Since(began), a.encode

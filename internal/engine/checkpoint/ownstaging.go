@@ -79,7 +79,7 @@ func (h *History) removesStaging() bool {
 
 // endedStaging records that the staging directory of a finished job is removed, unless there was an error, which is only a warning.
 func (st *Job) endedStaging(err error, e progress.Events) {
-	LeftStaging(e, st.Plan.Staging, err)
+	WarnLeft(e, st.Plan.Staging, err)
 	if err != nil || st.StagingEnd != StagingRemoving {
 		return
 	}
@@ -90,7 +90,7 @@ func (st *Job) endedStaging(err error, e progress.Events) {
 
 // DropStaging removes a staging directory, given by its URI in a journal. A failure is only a warning.
 func DropStaging(ctx context.Context, env *cluster.Env, uri string, e progress.Events) {
-	LeftStaging(e, uri, removeStaging(ctx, env, uri))
+	WarnLeft(e, uri, removeStaging(ctx, env, uri))
 }
 
 func removeStaging(ctx context.Context, env *cluster.Env, uri string) error {
@@ -101,8 +101,8 @@ func removeStaging(ctx context.Context, env *cluster.Env, uri string) error {
 	return dir.Remove(ctx)
 }
 
-// LeftStaging warns that a staging directory was not removed because of err, if err is not nil.
-func LeftStaging(e progress.Events, path string, err error) {
+// WarnLeft warns that a staging directory was not removed because of err, if err is not nil.
+func WarnLeft(e progress.Events, path string, err error) {
 	if err != nil {
 		e.Warn("staging directory is left behind", "path", path, "error", err)
 	}
@@ -117,14 +117,10 @@ func (st *Job) discardStaging(ctx context.Context, env *cluster.Env) (removed, l
 	}
 	for _, uri := range all {
 		err := removeWithProbe(ctx, env, uri)
-		if err == nil {
-			removed = append(removed, uri)
-			continue
-		}
-		l, e1 := env.Conf.Resolve(uri)
-		own, e2 := env.Conf.Resolve(cmp.Or(cluster.Root(env.Conf), "hdfs:///"))
 		switch {
-		case e1 == nil && !unanswered(err) || ctx.Err() != nil || errors.Join(e1, e2) == nil && fsKey(own) == fsKey(l):
+		case err == nil:
+			removed = append(removed, uri)
+		case ctx.Err() != nil || !isGone(env, uri, err):
 			return nil, nil, fail.With(fail.HDFS, fmt.Errorf("remove what the job left in %s: %w", uri, err))
 		case len(st.unresolved()) > 0 && !slices.Contains(st.LeftStaging, uri):
 			return nil, nil, fail.Errorf(fail.HDFS, "HBase may have files of %s: %w (if that HDFS is gone: bulkload clean %s %s %s, then run again)", uri, unadvised(err), setting.Job, filepath.Base(st.Dir), setting.Force)
@@ -134,6 +130,16 @@ func (st *Job) discardStaging(ctx context.Context, env *cluster.Env) (removed, l
 		}
 	}
 	return removed, left, nil
+}
+
+// isGone reports whether a directory could not be removed, because of err, since its NameNode is not HBase's, and does not answer or has no address.
+func isGone(env *cluster.Env, uri string, err error) bool {
+	l, noAddress := env.Conf.Resolve(uri)
+	if noAddress != nil {
+		return true
+	}
+	own, unknown := env.Conf.Resolve(cmp.Or(cluster.Root(env.Conf), "hdfs:///"))
+	return unanswered(err) && (unknown != nil || fsKey(own) != fsKey(l))
 }
 
 // removeWithProbe removes a staging directory, given by its URI in a journal, and the directory for the checks of its job. It leaves anything else.

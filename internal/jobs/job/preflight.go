@@ -100,7 +100,7 @@ func (j *run) takeBack(ctx context.Context, before earlierWork) {
 	if err == nil {
 		err = j.takeBackStaging(ctx)
 	}
-	if checkpoint.LeftStaging(j.options.Events, j.job.Plan.Staging, err); err == nil {
+	if checkpoint.WarnLeft(j.options.Events, j.job.Plan.Staging, err); err == nil {
 		j.result.Staging = ""
 	}
 }
