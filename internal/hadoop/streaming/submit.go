@@ -17,8 +17,6 @@ import (
 	"time"
 
 	"bulkload/internal/hadoop/hadooprpc"
-
-	"golang.org/x/sys/unix"
 )
 
 // ErrNoID reports a client that succeeded but named no application, because it logs less than usual. The application
@@ -56,7 +54,7 @@ func (c *Client) Submit(ctx context.Context, j Job, env []string) (application s
 		if err != nil {
 			return "", err
 		}
-		defer f.Close()
+		defer removeSecret(f)
 		j.Properties = maps.Clone(j.Properties)
 		if j.Properties == nil {
 			j.Properties = map[string]string{}
@@ -131,16 +129,14 @@ func writeProperties(properties map[string]string) (path string, err error) {
 	return f.Name(), err
 }
 
-// secretFile returns an in-memory file with secrets. While it is open, this process and other processes of the user can open it
-// by its name.
+// secretFile returns a file with secrets, which removeSecret removes.
 func secretFile(secrets map[string][]byte) (*os.File, error) {
-	fd, err := unix.MemfdCreate("bulkload-secrets", unix.MFD_CLOEXEC)
+	f, err := createSecret()
 	if err != nil {
-		return nil, fmt.Errorf("a file in memory: %w", err)
+		return nil, err
 	}
-	f := os.NewFile(uintptr(fd), fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), fd))
 	if _, err := f.Write(hadooprpc.AppendSecrets(nil, secrets)); err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, removeSecret(f))
 	}
 	return f, nil
 }
