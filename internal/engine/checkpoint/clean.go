@@ -52,18 +52,6 @@ type Leftover struct {
 	Because setting.Text `json:"because"`
 }
 
-// Status is the status of a job.
-type Status string
-
-// The statuses of a job.
-const (
-	JobDone       Status = "done"       // finished
-	JobAbandoned  Status = "abandoned"  // stopped or failed; the same command would resume it
-	JobRunning    Status = "running"    // its lock is held
-	JobUnresolved Status = "unresolved" // some files were sent to HBase and their outcome is unknown
-	JobUnknown    Status = "unknown"    // there is no journal, or it cannot be read
-)
-
 // Cleaning is the result of Clean.
 type Cleaning struct {
 	Schema  int        `json:"schema"`  // version of this format: 1

@@ -172,14 +172,6 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env, before ...func(con
 	return fail.With(fail.HDFS, err)
 }
 
-// KeptSnapshot returns the snapshot that a job keeps also when it starts over: the one that was requested for an unfinished job.
-func (h *History) KeptSnapshot() SnapshotRecord {
-	if h.Finished {
-		return SnapshotRecord{}
-	}
-	return h.Snapshotting
-}
-
 // Record appends to the journal, and applies the record to the history as a replay would, so that the process and the next one have the same history.
 // A job without a directory has only the history. Any number of goroutines may call it, while none reads the parts of the history that their records
 // change.

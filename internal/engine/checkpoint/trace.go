@@ -21,9 +21,6 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// StateDigits is the number of digits of a job's identity in its directory's name.
-const StateDigits = 12
-
 // Trace is the history of a job that is not run, which decides whether the job may
 // be removed. If the journal cannot be interpreted it is broken, and the job is
 // kept.

@@ -2,14 +2,11 @@ package checkpoint
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"bulkload/internal/engine/journal"
-	"bulkload/internal/hbase/cluster"
-	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/pkg/loader"
 )
@@ -230,31 +227,4 @@ func (u *Undoing) ofTable(number int, loading bool) string {
 		return UndoRunning
 	}
 	return UndoPending
-}
-
-// OpenDir takes the lock of the job with the given directory, and reads its journal. If the state is shared, it connects to the cluster, until the
-// job is closed.
-func OpenDir(ctx context.Context, env *cluster.Env, dir string, wait time.Duration, e progress.Events) (_ *Job, err error) {
-	st := &Job{Dir: dir}
-	c, err := dialShared(ctx, env, dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil && c != nil {
-			c.Close()
-		}
-	}()
-	if st.lock, err = WaitLock(ctx, c, dir, wait, e); err != nil {
-		return nil, err
-	}
-	st.lock.own = c
-	if err := st.reopen(); err != nil {
-		return nil, errors.Join(err, st.Close())
-	}
-	if st.Plan != nil {
-		st.ID, st.Table = st.Plan.Job, st.Plan.Table
-	}
-	st.stop = newStopAfter()
-	return st, nil
 }
