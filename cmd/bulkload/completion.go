@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/usage"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/formats/spool"
 	"bulkload/internal/formats/yamlfile"
 	"bulkload/internal/hbase/cluster"
@@ -159,7 +160,7 @@ func completeOld(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, 
 	var names []cobra.Completion
 	jobs, _ := checkpoint.ReadAll(stateOf(cmd))
 	for _, s := range jobs {
-		if s.Fresh != nil && s.State == checkpoint.JobDone && s.Fresh.Old != checkpoint.OldDropped {
+		if s.Fresh != nil && s.State == history.JobDone && s.Fresh.Old != history.OldDropped {
 			names = append(names, cobra.CompletionWithDesc(s.Fresh.From, "--into "+s.Table))
 		}
 	}

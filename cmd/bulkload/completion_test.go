@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
@@ -20,8 +20,8 @@ import (
 func TestCompleteOld(t *testing.T) {
 	dir := t.TempDir()
 	job := teststate.States{T: t, Dir: dir}.Open("ns:old", "night")
-	testcheck.Must(t, job.Record(checkpoint.EventFresh, checkpoint.FreshRecord{Table: "ns:new", From: "ns:old"}))
-	testcheck.Must(t, job.Record(checkpoint.EventBuilt, checkpoint.BuiltRecord{Manifest: &manifest.Manifest{Table: "ns:new"}}))
+	testcheck.Must(t, job.Record(history.EventFresh, history.FreshRecord{Table: "ns:new", From: "ns:old"}))
+	testcheck.Must(t, job.Record(history.EventBuilt, history.BuiltRecord{Manifest: &manifest.Manifest{Table: "ns:new"}}))
 	testcheck.Must(t, errors.Join(job.End(t.Context(), &result.Result{Schema: 1, Table: "ns:new", Job: job.Dir, Attempt: 1}, nil, false, progress.Events{}), job.Close()))
 	for _, given := range []bool{true, false} {
 		run, _, err := newRootCmd(&globals{}).Find([]string{"run"})

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/test/testcheck"
 )
 
@@ -54,7 +55,7 @@ func (m *migration) goesOnByConsole(t *testing.T, n int) string {
 	t.Helper()
 	c := m.console(t)
 	_, jobs := c.ask(t, "GET", "/jobs.json")
-	i := slices.IndexFunc(jobs, func(s checkpoint.State) bool { return s.State == checkpoint.JobStopped })
+	i := slices.IndexFunc(jobs, func(s checkpoint.State) bool { return s.State == history.JobStopped })
 	if i < 0 {
 		t.Fatalf("no job is stopped: %+v", jobs)
 	}
@@ -77,7 +78,7 @@ func (m *migration) goesOnByConsole(t *testing.T, n int) string {
 	testcheck.Eventually(t, time.Minute, "a job is paused", func() (bool, any) {
 		_, jobs := c.ask(t, "GET", "/jobs.json")
 		i := slices.IndexFunc(jobs, func(s checkpoint.State) bool {
-			return s.State == checkpoint.JobRunning && s.Live != nil && s.Live.Paused != nil
+			return s.State == history.JobRunning && s.Live != nil && s.Live.Paused != nil
 		})
 		if i >= 0 {
 			running = jobs[i].Job
@@ -92,7 +93,7 @@ func (m *migration) goesOnByConsole(t *testing.T, n int) string {
 	}
 	testcheck.Eventually(t, 2*time.Minute, "all jobs are done", func() (bool, any) {
 		_, jobs := c.ask(t, "GET", "/jobs.json")
-		return len(jobs) == n && !slices.ContainsFunc(jobs, func(s checkpoint.State) bool { return s.State != checkpoint.JobDone }), jobs
+		return len(jobs) == n && !slices.ContainsFunc(jobs, func(s checkpoint.State) bool { return s.State != history.JobDone }), jobs
 	})
 	if status, _ := c.ask(t, "POST", "/jobs/"+stopped.Job+"/start"); status != http.StatusConflict {
 		t.Errorf("a job that is done is started: %d", status)
@@ -110,7 +111,7 @@ func (m *migration) holdRunning(t *testing.T) (held *checkpoint.State) {
 		jobs, err := checkpoint.ReadAll(m.state)
 		testcheck.Must(t, err)
 		for _, s := range jobs {
-			if s.State == checkpoint.JobRunning && s.Live != nil {
+			if s.State == history.JobRunning && s.Live != nil {
 				return s
 			}
 		}

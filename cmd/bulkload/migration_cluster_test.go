@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/test/testcheck"
@@ -396,7 +397,7 @@ func TestOnlyBetween(t *testing.T) {
 	p.says("msg=paused", "outside of the window", "until=")
 	testcheck.Eventually(t, time.Minute, "the state reports that the job waits", func() (bool, any) {
 		jobs, err := checkpoint.ReadAll(m.state)
-		return err == nil && len(jobs) == 1 && jobs[0].State == checkpoint.JobRunning && jobs[0].JobID == "tonight" && jobs[0].Table == m.table &&
+		return err == nil && len(jobs) == 1 && jobs[0].State == history.JobRunning && jobs[0].JobID == "tonight" && jobs[0].Table == m.table &&
 			jobs[0].Live != nil && jobs[0].Live.Paused != nil && !jobs[0].Live.Paused.Until.IsZero(), jobs
 	})
 	p.signal(syscall.SIGTERM)

@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/usage"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 )
@@ -80,7 +81,7 @@ func (o *statusOptions) run(cmd *cobra.Command, g *globals) error {
 		return g.Print(w, list, func(w io.Writer) { jobtext.PrintJobs(w, jobs, time.Now()) })
 	}
 	s, err := checkpoint.Find(dir, o.job)
-	for o.watch && err == nil && s.State == checkpoint.JobRunning {
+	for o.watch && err == nil && s.State == history.JobRunning {
 		speakState(s)
 		if err := g.Print(w, s, func(w io.Writer) { fmt.Fprintln(w, jobtext.Line(s)) }); err != nil {
 			return err

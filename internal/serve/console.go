@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/serve/console"
 	"bulkload/pkg/setting"
 )
@@ -84,7 +85,7 @@ func (c *caller) sees(s *checkpoint.State) bool {
 	if slices.Contains(c.tables, "*") {
 		return true
 	}
-	return slices.Contains(c.tables, s.Table) && !slices.ContainsFunc(s.Tables, func(t checkpoint.TableState) bool { return !slices.Contains(c.tables, t.Table) })
+	return slices.Contains(c.tables, s.Table) && !slices.ContainsFunc(s.Tables, func(t history.TableState) bool { return !slices.Contains(c.tables, t.Table) })
 }
 
 // mayAct reports whether a caller may perform an action. If clients are not named, no caller may.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/serve/console"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/teststate"
@@ -79,7 +80,7 @@ func TestConsoleShows(t *testing.T) {
 	}
 	var all struct{ Jobs []checkpoint.State }
 	testcheck.Must(t, json.Unmarshal([]byte(b.get("/jobs.json").body), &all))
-	if len(all.Jobs) != 300 || all.Jobs[0].State != checkpoint.JobRunning {
+	if len(all.Jobs) != 300 || all.Jobs[0].State != history.JobRunning {
 		t.Errorf("JSON has %d jobs", len(all.Jobs))
 	}
 	name := filepath.Base(running[4].Dir)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/serve/console"
 	"bulkload/pkg/setting"
 )
@@ -68,7 +69,7 @@ type jobRow struct {
 }
 
 // marks precede the name of a state, so that states can be distinguished without colours.
-var marks = map[checkpoint.Status]string{checkpoint.JobRunning: "▶", checkpoint.JobDone: "✓", checkpoint.JobFailed: "✗", checkpoint.JobStopped: "■", checkpoint.JobInterrupted: "!"}
+var marks = map[history.Status]string{history.JobRunning: "▶", history.JobDone: "✓", history.JobFailed: "✗", history.JobStopped: "■", history.JobInterrupted: "!"}
 
 func newListPage(v console.View, state, table string, live bool) *listPage {
 	address := func(state string) string {
@@ -88,7 +89,7 @@ func newListPage(v console.View, state, table string, live bool) *listPage {
 		return "/?" + q.Encode()
 	}
 	p := &listPage{consolePage: newConsolePage(v, "Jobs", address(state), live), More: v.More}
-	counts := map[checkpoint.Status]int{}
+	counts := map[history.Status]int{}
 	all := 0
 	for _, s := range v.Jobs {
 		if table != "" && s.Table != table {
@@ -105,7 +106,7 @@ func newListPage(v console.View, state, table string, live bool) *listPage {
 		}
 	}
 	p.States = []stateLink{{"all", address(""), all, state == ""}}
-	for _, st := range []checkpoint.Status{checkpoint.JobRunning, checkpoint.JobFailed, checkpoint.JobStopped, checkpoint.JobInterrupted, checkpoint.JobUnknown, checkpoint.JobDone} {
+	for _, st := range []history.Status{history.JobRunning, history.JobFailed, history.JobStopped, history.JobInterrupted, history.JobUnknown, history.JobDone} {
 		if counts[st] > 0 || state == string(st) {
 			p.States = append(p.States, stateLink{string(st), address(string(st)), counts[st], state == string(st)})
 		}
@@ -120,7 +121,7 @@ func newListPage(v console.View, state, table string, live bool) *listPage {
 
 func rowOf(s *checkpoint.State) jobRow {
 	row := jobRow{Name: s.Job, ID: s.JobID, Table: s.Table, Command: s.Command, State: s.StateText(), Mark: cmp.Or(marks[s.State], "?"), Class: string(s.State),
-		Phase: strings.TrimPrefix(s.PhaseText(), "-"), Rows: setting.Thousands(s.Rows), Rejected: setting.Thousands(s.Rejected), When: momentOf(cmp.Or(s.Ended, s.Last)), Runs: s.State == checkpoint.JobRunning}
+		Phase: strings.TrimPrefix(s.PhaseText(), "-"), Rows: setting.Thousands(s.Rows), Rejected: setting.Thousands(s.Rejected), When: momentOf(cmp.Or(s.Ended, s.Last)), Runs: s.State == history.JobRunning}
 	if row.Runs {
 		row.When = momentOf(s.Began)
 		if s.Percent != nil {
@@ -212,7 +213,7 @@ func (c *consolePages) newJobPage(r *http.Request, s *checkpoint.State, v consol
 			end += ": " + a.Error
 		}
 		ended := momentOf(a.Ended)
-		if a.State == checkpoint.JobRunning {
+		if a.State == history.JobRunning {
 			ended = nil
 		}
 		p.Attempts = append(p.Attempts, attemptRow{a.Attempt, momentOf(a.Began), ended, fmt.Sprintf("%d on %s", a.PID, a.Host), end})

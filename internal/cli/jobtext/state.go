@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/pkg/setting"
 )
 
@@ -24,7 +25,7 @@ func PrintJobs(out io.Writer, jobs []*checkpoint.State, now time.Time) {
 	fmt.Fprintln(w, "STATE\tTABLE\tATTEMPT\tPHASE\tROWS\tSTARTED\tENDED\tJOB\tJOB ID")
 	for _, s := range jobs {
 		ended := hourText(s.Ended, now)
-		if s.State == checkpoint.JobRunning {
+		if s.State == history.JobRunning {
 			ended = fmt.Sprintf("pid %d on %s", s.PID, s.Host)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%s\t%s\t%s\t%s\n", s.StateText(), orDash(s.Table), s.Attempt, s.PhaseText(), s.Rows, hourText(s.Began, now), ended, s.Job, orDash(s.JobID))
@@ -90,7 +91,7 @@ func PrintJob(w io.Writer, s *checkpoint.State, now time.Time) {
 	line("job", "%s", s.Job)
 	text("job id", s.JobID)
 	line("state", "%s", s.StateText())
-	if s.State == checkpoint.JobRunning {
+	if s.State == history.JobRunning {
 		line("process", "%d on %s since %s", s.PID, s.Host, hourText(s.Began, now))
 		line("progress", "%s", strings.TrimPrefix(Line(s), s.Job+": "))
 	}
@@ -114,16 +115,16 @@ func PrintJob(w io.Writer, s *checkpoint.State, now time.Time) {
 	if s.Fresh != nil {
 		line("replace", "%s", freshLine(s, hourText(s.Fresh.At, now)))
 	}
-	if s.Sent > 0 && s.State != checkpoint.JobRunning {
+	if s.Sent > 0 && s.State != history.JobRunning {
 		line("outcome", "unknown: HBase may hold %s of this job; run the same command, which resolves the outcome", setting.Count(s.Sent, "file"))
 	}
 	switch s.Undo {
-	case checkpoint.UndoRunning:
+	case history.UndoRunning:
 		line("undo", "under way: bulkload undo --job %s resumes it", s.Job)
 		if s.Offline {
 			line("undo", "the table is out of service, or may be, until it ends")
 		}
-	case checkpoint.UndoDone:
+	case history.UndoDone:
 		line("undo", "undone at %s: the load is taken out of the table", hourText(s.UndoneAt, now))
 	}
 	if s.Copied != nil {
@@ -158,9 +159,9 @@ func freshLine(s *checkpoint.State, at string) string {
 		text += fmt.Sprintf(": %s", f.Compared)
 	}
 	switch f.Old {
-	case checkpoint.OldDropped:
+	case history.OldDropped:
 		text += fmt.Sprintf("; that was dropped at %s", at)
-	case checkpoint.OldDropping:
+	case history.OldDropping:
 		text += "; that is being dropped: the same command finishes it"
 	default:
 		text += "; that is kept"

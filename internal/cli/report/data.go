@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
@@ -223,7 +224,7 @@ func (w *Reporter) addState(r *document, o ending.Outcome) {
 	}
 }
 
-func servers(taken []checkpoint.Taken) []server {
+func servers(taken []history.Taken) []server {
 	var list []server
 	for _, t := range taken {
 		if t.Server == "" || t.Files == 0 {

@@ -12,7 +12,7 @@ import (
 
 	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
@@ -56,7 +56,7 @@ type document struct {
 	Warnings    []string
 	MoreWarned  int // further warnings
 	Settings    []settings.Setting
-	Attempts    []checkpoint.Attempt // earlier ones
+	Attempts    []history.Attempt // earlier ones
 }
 
 // differingFiles is a group of files that differ from the job's columns in the same way.

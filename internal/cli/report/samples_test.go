@@ -8,7 +8,7 @@ import (
 
 	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
@@ -48,7 +48,7 @@ func goodReport() *document {
 		Partitions: "dt, region where dt>=2026-11-01", Lacking: []differingFiles{{"opinin, create_by", 2, "part-00000.csv, part-00002.csv"}}, MoreLacking: 1,
 		PassedOver: []differingFiles{{"note", 1, "part-00001.csv"}},
 		Settings:   []settings.Setting{{Name: "columns", Value: "id,check_id,rule_no,index_value,rule_type,hit_condition,rule_desc,hit_ind,artificial_ver_result,cause_code,opinin,create_by,create_date", Origin: "job file /etc/bulkload/check.yaml:7"}, {Name: "memory", Value: "512MiB", Origin: "flag"}, {Name: "verify", Value: "full", Origin: "environment BULKLOAD_VERIFY"}, {Name: "workers", Value: "0", Origin: "default"}},
-		Attempts:   []checkpoint.Attempt{{Attempt: 1, Began: after(-600), Ended: after(-590), PID: 4242, Host: "loader-1", State: "interrupted"}},
+		Attempts:   []history.Attempt{{Attempt: 1, Began: after(-600), Ended: after(-590), PID: 4242, Host: "loader-1", State: "interrupted"}},
 	}
 	for i := range 10 {
 		start := ""
@@ -127,7 +127,7 @@ func refusedReport() *document {
 func alreadyReport() *document {
 	r := goodReport()
 	r.Status, r.Phases, r.Samples, r.Ended = "already", nil, nil, after(0.4)
-	r.Attempts = append(r.Attempts, checkpoint.Attempt{Attempt: 2, Began: after(-500), Ended: after(-465), PID: 4243, Host: "loader-1", State: "done"})
+	r.Attempts = append(r.Attempts, history.Attempt{Attempt: 2, Began: after(-500), Ended: after(-465), PID: 4243, Host: "loader-1", State: "done"})
 	return r
 }
 

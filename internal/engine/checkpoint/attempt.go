@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
@@ -22,7 +23,7 @@ import (
 func (st *Job) Begin(version string) (attempt int, err error) {
 	o, _ := journal.Self(time.Now())
 	attempt = len(st.Attempts) + 1
-	return attempt, st.Record(EventAttempt, AttemptRecord{Attempt: attempt, PID: o.PID, Host: o.Host, Start: o.Start, Version: version})
+	return attempt, st.Record(history.EventAttempt, history.AttemptRecord{Attempt: attempt, PID: o.PID, Host: o.Host, Start: o.Start, Version: version})
 }
 
 // BeginStep returns the step that begins an attempt. attempt gets its number; nil: nothing needs it.
@@ -34,14 +35,14 @@ func (st *Job) BeginStep(version string, attempt *int) Step {
 // End records that the job is done, with its result. Then it removes the staging directory, or copies the journal there if the directory is kept. dir
 // is nil for a job without a staging directory.
 func (st *Job) End(ctx context.Context, r *result.Result, dir *staging.Dir, keep bool, e progress.Events) error {
-	done := DoneRecord{Result: new(*r.Summary()), Staging: StagingRemoved}
+	done := history.DoneRecord{Result: new(*r.Summary()), Staging: history.StagingRemoved}
 	switch {
 	case keep:
-		done.Staging = StagingKept
+		done.Staging = history.StagingKept
 	case st.Plan != nil && st.Plan.Staging != "":
 		done.Next = true
 	}
-	if err := st.Record(EventDone, done); err != nil {
+	if err := st.Record(history.EventDone, done); err != nil {
 		return err
 	}
 	switch {
@@ -77,7 +78,7 @@ func (st *Job) ForgetBuild() error {
 	if err := st.Resume().DropSpill(); err != nil {
 		return fail.With(fail.HDFS, err)
 	}
-	return st.Record(EventLost, build.LostRecord{Regions: slices.Sorted(maps.Keys(st.Written)), All: true})
+	return st.Record(history.EventLost, build.LostRecord{Regions: slices.Sorted(maps.Keys(st.Written)), All: true})
 }
 
 // EndPrepared calls [Job.DropPrepared], and warns of directories that could not be removed.
@@ -93,7 +94,7 @@ func (st *Job) DropPrepared(ctx context.Context, env *cluster.Env, c *loader.Clu
 	for _, token := range slices.Sorted(maps.Keys(st.Prepared)) {
 		err := removePrepared(ctx, env, c, token, st.Prepared[token])
 		if err == nil {
-			err = st.Record(EventCleaned, TokenRecord{token})
+			err = st.Record(history.EventCleaned, history.TokenRecord{Token: token})
 		}
 		errs = append(errs, err)
 	}
@@ -110,4 +111,74 @@ func removePrepared(ctx context.Context, env *cluster.Env, c *loader.Cluster, to
 		return err
 	}
 	return c.RemoveStaging(ctx, fsys, name, token)
+}
+
+// Restart removes the journal and the resources that it names. If HBase may hold files of the job, they are then loaded again: with the same
+// timestamp readers do not notice, with another one they see newer cells. A table that the job has made is kept, and still belongs to the job, and so does
+// the snapshot of an unfinished job: one that is taken later has the cells of the discarded attempt. before is done first, in order, as long as
+// no other process has taken over the job.
+func (st *Job) Restart(ctx context.Context, env *cluster.Env, before ...func(context.Context) error) error {
+	for _, do := range before {
+		if err := st.Check(ctx); err != nil {
+			return err
+		}
+		if err := do(ctx); err != nil {
+			return err
+		}
+	}
+	if err := st.Check(ctx); err != nil || st.Log == nil {
+		return err
+	}
+	removed, left, err := st.discardStaging(ctx, env)
+	if err != nil {
+		return err
+	}
+	if x := st.Exporting; x != nil && x.Token != "" { // a complete export has no token
+		if err := removeExport(ctx, env, x.Dir, x.Token); err != nil {
+			return err
+		}
+	}
+	if err := st.DropAllSnapshots(ctx, env); err != nil {
+		return err
+	}
+	_ = withCluster(ctx, env, func(ctx context.Context, c *loader.Cluster) error { return st.DropPrepared(ctx, env, c) }, len(st.Prepared)) // directories that could not be removed are recorded again
+	if err := withCluster(ctx, env, func(ctx context.Context, c *loader.Cluster) error {
+		for _, q := range st.Quiet {
+			if err := giveBack(ctx, c, q); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, len(st.Quiet)); err != nil {
+		return err
+	}
+	if err := errors.Join(st.Resume().DropSpill(), st.Resume().DropStreams()); err != nil {
+		return fail.With(fail.HDFS, err)
+	}
+	kept := history.DiscardedRecord{Prepared: st.Prepared, Staging: left}
+	if taken := st.KeptSnapshot(); taken.Snapshot != "" {
+		kept.Snapshot = &taken
+	}
+	if st.Fresh != nil {
+		made := *st.Fresh
+		made.Compared, kept.Fresh = nil, &made
+	}
+	first, err := journal.NewRecord(1, string(history.EventDiscarded), kept)
+	if err != nil {
+		return fail.With(fail.Unexpected, err)
+	}
+	if err := errors.Join(st.Log.Close(), st.lock.Discard(first.Data)); err != nil {
+		return fail.With(fail.Config, err)
+	}
+	if err := st.reopen(); err != nil {
+		return err
+	}
+	st.stop.seen(st, first)
+	if st.lock.owner == nil {
+		return nil
+	}
+	for _, uri := range removed { // a process that lost the job may have created it again while the journal named it, see giveUp
+		err = errors.Join(err, removeWithProbe(ctx, env, uri))
+	}
+	return fail.With(fail.HDFS, err)
 }

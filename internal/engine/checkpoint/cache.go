@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 )
 
@@ -29,7 +30,7 @@ func (c *Cache) ReadAll(dir string) ([]*State, error) {
 	now := map[string]cached{}
 	jobs, err := readAll(dir, func(dir string) (*State, error) {
 		print := printOf(dir)
-		if old, ok := c.known[dir]; ok && old.print == print && old.state.State != JobRunning {
+		if old, ok := c.known[dir]; ok && old.print == print && old.state.State != history.JobRunning {
 			now[dir] = old
 			return old.state, nil
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/engine/statetable"
 	"bulkload/internal/hbase/cluster"
@@ -41,15 +42,15 @@ const DefaultCleanAge = 7 * 24 * time.Hour
 
 // Leftover is a directory left by a job.
 type Leftover struct {
-	Kind    string       `json:"kind"` // state, on this machine, or staging, on HDFS
-	Path    string       `json:"path"`
-	Job     string       `json:"job,omitempty"` // name of its state directory; empty if that is not on this machine
-	Table   string       `json:"table,omitempty"`
-	Status  Status       `json:"status"`
-	Last    time.Time    `json:"last"`   // last change
-	Bytes   int64        `json:"bytes"`  // size of its files
-	Remove  bool         `json:"remove"` // it was removed, or would be
-	Because setting.Text `json:"because"`
+	Kind    string         `json:"kind"` // state, on this machine, or staging, on HDFS
+	Path    string         `json:"path"`
+	Job     string         `json:"job,omitempty"` // name of its state directory; empty if that is not on this machine
+	Table   string         `json:"table,omitempty"`
+	Status  history.Status `json:"status"`
+	Last    time.Time      `json:"last"`   // last change
+	Bytes   int64          `json:"bytes"`  // size of its files
+	Remove  bool           `json:"remove"` // it was removed, or would be
+	Because setting.Text   `json:"because"`
 }
 
 // Cleaning is the result of Clean.
@@ -141,7 +142,7 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 	holder, running := holderOf(err)
 	switch {
 	case running:
-		left.Status, left.Because = JobRunning, setting.Plain("it is running: "+strings.Join(strings.Fields(holder), " "))
+		left.Status, left.Because = history.JobRunning, setting.Plain("it is running: "+strings.Join(strings.Fields(holder), " "))
 	case err != nil:
 		return err
 	default:
@@ -157,7 +158,7 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 		return err
 	}
 	for _, r := range trace.Resources() {
-		if r.Kind == ResourceSpill || r.Kind == ResourceStream {
+		if r.Kind == history.ResourceSpill || r.Kind == history.ResourceStream {
 			if n, err := treeSize(r.Name); err == nil {
 				left.Bytes += n
 			}
@@ -175,7 +176,7 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 	if left.Remove && c.options.Remove {
 		var e error
 		for _, r := range trace.Resources() {
-			if !elsewhere || !r.inHBase() {
+			if !elsewhere || !r.InHBase() {
 				e = errors.Join(e, c.remove(ctx, dir, &left, r))
 			}
 		}
@@ -208,7 +209,7 @@ func (c *cleaner) hold(ctx context.Context, lock *Lock, left Leftover, trace *Tr
 // keep the directory.
 func (c *cleaner) endYARN(ctx context.Context, left *Leftover, trace *Trace) error {
 	for _, r := range trace.Resources() {
-		if r.Kind != ResourceYARN || !left.Remove || !c.options.Remove {
+		if r.Kind != history.ResourceYARN || !left.Remove || !c.options.Remove {
 			continue
 		}
 		err := errors.New("YARN was not asked")
@@ -224,15 +225,15 @@ func (c *cleaner) endYARN(ctx context.Context, left *Leftover, trace *Trace) err
 }
 
 // remove removes a resource of a job, except for staging directories on HDFS.
-func (c *cleaner) remove(ctx context.Context, dir string, job *Leftover, r Resource) error {
+func (c *cleaner) remove(ctx context.Context, dir string, job *Leftover, r history.Resource) error {
 	switch r.Kind {
-	case ResourceSpill, ResourceStream:
+	case history.ResourceSpill, history.ResourceStream:
 		return build.RemoveSpill(dir, r.Name)
-	case ResourceSnapshot:
-		return r.snapshot.onCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) error { return deleteSnapshot(ctx, hbase, r.snapshot) })
-	case ResourceCuts, ResourceExport:
+	case history.ResourceSnapshot:
+		return onClusterOf(ctx, c.env, r.Snapshot, func(ctx context.Context, hbase *loader.Cluster) error { return deleteSnapshot(ctx, hbase, r.Snapshot) })
+	case history.ResourceCuts, history.ResourceExport:
 		return c.removeOutput(ctx, job, r)
-	case ResourceOffline:
+	case history.ResourceOffline:
 		return withCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) error {
 			name, err := loader.ParseTableName(r.Table)
 			if err != nil {
@@ -240,10 +241,10 @@ func (c *cleaner) remove(ctx context.Context, dir string, job *Leftover, r Resou
 			}
 			return table.SetService(ctx, hbase, name, true)
 		}, 1)
-	case ResourceQuiet:
+	case history.ResourceQuiet:
 		return withCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) error {
-			if err := giveBack(ctx, hbase, r.quiet); err != nil {
-				return fmt.Errorf("%w (%s)", err, shellLine(r.quiet))
+			if err := giveBack(ctx, hbase, r.Quiet); err != nil {
+				return fmt.Errorf("%w (%s)", err, shellLine(r.Quiet))
 			}
 			return nil
 		}, 1)
@@ -268,13 +269,13 @@ func removeExport(ctx context.Context, env *cluster.Env, dir, token string) erro
 func (c *cleaner) decide(left *Leftover, trace *Trace) {
 	age := c.now.Sub(left.Last)
 	switch {
-	case left.Status == JobRunning:
+	case left.Status == history.JobRunning:
 	case trace.broken != nil && !c.options.Force:
 		left.Because = setting.Textf("its outcome is unknown: %s (%s removes it, and may lose rows)", strings.Join(strings.Fields(trace.broken.Error()), " "), setting.Force)
-	case trace.undoRunning() && !c.options.Force:
+	case trace.UndoRunning() && !c.options.Force:
 		left.Because = setting.Textf("its undo is under way: run bulkload undo again (%s removes the state of both)", setting.Force)
-	case left.Status == JobUnresolved && !c.options.Force:
-		left.Because = setting.Textf("%s sent and the outcome is unknown: run the job again, which resolves it (%s removes them, and may lose rows)", setting.Count(len(trace.unresolved()), "file"), setting.Force)
+	case left.Status == history.JobUnresolved && !c.options.Force:
+		left.Because = setting.Textf("%s sent and the outcome is unknown: run the job again, which resolves it (%s removes them, and may lose rows)", setting.Count(len(trace.Unresolved()), "file"), setting.Force)
 	case age < c.options.OlderThan && (c.options.Job == "" || left.Job == "" && !c.options.Force):
 		// Whether a job of another machine runs is unknown, so naming the job is not enough.
 		left.Because = setting.Textf("last changed %s ago; kept (%s)", roundAge(age), setting.OlderThan)

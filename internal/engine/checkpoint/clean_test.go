@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
@@ -66,24 +67,24 @@ func TestTrace(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		records    []string
-		status     Status
+		status     history.Status
 		unresolved int
 	}{
-		{"planned", []string{plan}, JobAbandoned, 0},
-		{"sent", []string{plan, sendingTwo}, JobUnresolved, 2},
-		{"sent, one loaded", []string{plan, sendingTwo, loadedOne}, JobUnresolved, 1},
-		{"all loaded", []string{plan, sendingTwo, loadedOne, loadedTwo}, JobAbandoned, 0},
-		{"returned", []string{plan, sendingTwo, loadedOne, `"event":"returned","files":[{"path":"hdfs://nn/s/f/bb"}]`}, JobAbandoned, 0},
-		{"unknown", []string{plan, sendingTwo, loadedOne, `"event":"unknown","files":[{"path":"hdfs://nn/s/f/bb"}]`}, JobUnresolved, 1},
-		{"being fenced", []string{plan, sendingTwo, loadedOne, fencing}, JobUnresolved, 1},
-		{"fenced", []string{plan, sendingTwo, loadedOne, fencing, fenced}, JobAbandoned, 0},
-		{"fenced by version 0.1", []string{plan, sendingTwo, loadedOne, fencing, fenced01}, JobAbandoned, 0},
-		{"sent again", []string{plan, sendingTwo, loadedOne, fenced, `"event":"sending","groups":[{"files":[{"path":"hdfs://nn/s/f/bb.r1"}]}]`}, JobUnresolved, 1},
-		{"sent in a form that is not known", []string{plan, `"event":"sending","what":1`}, JobUnknown, 0},
-		{"sent in another form", []string{plan, `"event":"sending","groups":[{"files":["f/bb"]}]`}, JobUnknown, 0},
-		{"done", []string{plan, sendingTwo, loadedOne, loadedTwo, `"event":"verified"`, `"event":"done"`}, JobDone, 0},
-		{"events that are not known", []string{plan, `"event":"sung","files":["f/bb"]`}, JobAbandoned, 0},
-		{"failed", []string{plan, `"event":"failed","error":"no"`}, JobAbandoned, 0},
+		{"planned", []string{plan}, history.JobAbandoned, 0},
+		{"sent", []string{plan, sendingTwo}, history.JobUnresolved, 2},
+		{"sent, one loaded", []string{plan, sendingTwo, loadedOne}, history.JobUnresolved, 1},
+		{"all loaded", []string{plan, sendingTwo, loadedOne, loadedTwo}, history.JobAbandoned, 0},
+		{"returned", []string{plan, sendingTwo, loadedOne, `"event":"returned","files":[{"path":"hdfs://nn/s/f/bb"}]`}, history.JobAbandoned, 0},
+		{"unknown", []string{plan, sendingTwo, loadedOne, `"event":"unknown","files":[{"path":"hdfs://nn/s/f/bb"}]`}, history.JobUnresolved, 1},
+		{"being fenced", []string{plan, sendingTwo, loadedOne, fencing}, history.JobUnresolved, 1},
+		{"fenced", []string{plan, sendingTwo, loadedOne, fencing, fenced}, history.JobAbandoned, 0},
+		{"fenced by version 0.1", []string{plan, sendingTwo, loadedOne, fencing, fenced01}, history.JobAbandoned, 0},
+		{"sent again", []string{plan, sendingTwo, loadedOne, fenced, `"event":"sending","groups":[{"files":[{"path":"hdfs://nn/s/f/bb.r1"}]}]`}, history.JobUnresolved, 1},
+		{"sent in a form that is not known", []string{plan, `"event":"sending","what":1`}, history.JobUnknown, 0},
+		{"sent in another form", []string{plan, `"event":"sending","groups":[{"files":["f/bb"]}]`}, history.JobUnknown, 0},
+		{"done", []string{plan, sendingTwo, loadedOne, loadedTwo, `"event":"verified"`, `"event":"done"`}, history.JobDone, 0},
+		{"events that are not known", []string{plan, `"event":"sung","files":["f/bb"]`}, history.JobAbandoned, 0},
+		{"failed", []string{plan, `"event":"failed","error":"no"`}, history.JobAbandoned, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := journalText(time.Hour, c.records...)
@@ -91,7 +92,7 @@ func TestTrace(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Status() != c.status || len(got.unresolved()) != c.unresolved || got.ID() != "0123456789ab" || got.plan().Table != "ns:t" || got.plan().Staging != "hdfs://nn/tmp/s" {
+			if got.Status() != c.status || len(got.Unresolved()) != c.unresolved || got.ID() != "0123456789ab" || got.plan().Table != "ns:t" || got.plan().Staging != "hdfs://nn/tmp/s" {
 				t.Errorf("%s, %+v; want %s with %d files", got.Status(), got, c.status, c.unresolved)
 			}
 			if age := time.Since(got.Last); age < time.Hour || age > 2*time.Hour {
@@ -190,10 +191,10 @@ func TestCleanStates(t *testing.T) {
 				t.Errorf("left are %s of %d, want %s", left, len(list), c.left)
 			}
 			for _, d := range got.Dirs {
-				if d.Status != JobRunning && d.Bytes < 100 || d.Because.IsZero() || d.Table != "t" {
+				if d.Status != history.JobRunning && d.Bytes < 100 || d.Because.IsZero() || d.Table != "t" {
 					t.Errorf("%+v", d)
 				}
-				if d.Status == JobRunning && !strings.HasPrefix(d.Because.String(), fmt.Sprintf("it is running: process %d on ", os.Getpid())) {
+				if d.Status == history.JobRunning && !strings.HasPrefix(d.Because.String(), fmt.Sprintf("it is running: process %d on ", os.Getpid())) {
 					t.Errorf("%+v", d)
 				}
 			}
@@ -228,7 +229,7 @@ func TestCleanLocksOfDirectories(t *testing.T) {
 	}
 	old, young, held := dir("t-000000000001", 30*24*time.Hour), dir("t-000000000002", time.Hour), dir("t-000000000003", 30*24*time.Hour)
 	got, _ := Clean(t.Context(), env, CleanOptions{State: state, Remove: true}) // there is no HDFS here
-	if fileExists(old) || !fileExists(young) || !fileExists(held) || len(got.Dirs) != 3 || got.Dirs[0].Status != JobDone || got.Dirs[2].Status != JobRunning {
+	if fileExists(old) || !fileExists(young) || !fileExists(held) || len(got.Dirs) != 3 || got.Dirs[0].Status != history.JobDone || got.Dirs[2].Status != history.JobRunning {
 		t.Errorf("old %v, young %v, held %v: %+v", fileExists(old), fileExists(young), fileExists(held), got.Dirs)
 	}
 }
@@ -254,7 +255,7 @@ func TestCleanKeepsJobsWhoseJournalTellsNothing(t *testing.T) {
 			}
 			for _, o := range []CleanOptions{{State: state, Remove: true}, {State: state, Remove: true, Job: "t-000000000001"}} {
 				got, _ := Clean(t.Context(), env, o) // there is no HDFS here
-				if len(got.Dirs) != 1 || got.Dirs[0].Status != JobUnknown || got.Dirs[0].Remove || !strings.Contains(got.Dirs[0].Because.String(), "its outcome is unknown") {
+				if len(got.Dirs) != 1 || got.Dirs[0].Status != history.JobUnknown || got.Dirs[0].Remove || !strings.Contains(got.Dirs[0].Because.String(), "its outcome is unknown") {
 					t.Fatalf("%+v", got.Dirs)
 				}
 				if last := got.Dirs[0].Last; name != "damaged" && !last.Equal(old.Truncate(0)) && time.Since(last) > 40*24*time.Hour {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/hdfsio"
 )
@@ -21,16 +22,16 @@ func TestCleanElsewhere(t *testing.T) {
 	plan := `"event":"plan","job":"000000000001","table":"t"`
 	for what, x := range map[string]struct {
 		events []string
-		want   Status
+		want   history.Status
 		remove bool
 	}{
-		"this process":               {[]string{plan, attempt(os.Getpid(), host)}, JobRunning, false},
-		"a process that has ended":   {[]string{plan, attempt(1<<22+1, host)}, JobAbandoned, true},
-		"another host":               {[]string{plan, attempt(os.Getpid(), host+".other")}, JobUnknown, true},
-		"this process, files sent":   {[]string{plan, attempt(os.Getpid(), host), sendingTwo}, JobRunning, false},
-		"another host, files sent":   {[]string{plan, attempt(1, host+".other"), sendingTwo}, JobUnresolved, false},
-		"another host, it has ended": {[]string{plan, attempt(1, host+".other"), `"event":"failed","error":"no"`}, JobAbandoned, true},
-		"without an attempt":         {[]string{plan}, JobAbandoned, true},
+		"this process":               {[]string{plan, attempt(os.Getpid(), host)}, history.JobRunning, false},
+		"a process that has ended":   {[]string{plan, attempt(1<<22+1, host)}, history.JobAbandoned, true},
+		"another host":               {[]string{plan, attempt(os.Getpid(), host+".other")}, history.JobUnknown, true},
+		"this process, files sent":   {[]string{plan, attempt(os.Getpid(), host), sendingTwo}, history.JobRunning, false},
+		"another host, files sent":   {[]string{plan, attempt(1, host+".other"), sendingTwo}, history.JobUnresolved, false},
+		"another host, it has ended": {[]string{plan, attempt(1, host+".other"), `"event":"failed","error":"no"`}, history.JobAbandoned, true},
+		"without an attempt":         {[]string{plan}, history.JobAbandoned, true},
 	} {
 		m := hdfsio.NewMemory()
 		const dir = "/tmp/bulkload-tina/t-1700000000001-0000000000000001"

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
@@ -81,7 +82,7 @@ func unadvised(err error) error {
 }
 
 // removeOutput removes an incomplete export, or the directory of cut and merged files, of a job that is removed.
-func (c *cleaner) removeOutput(ctx context.Context, job *Leftover, r Resource) error {
+func (c *cleaner) removeOutput(ctx context.Context, job *Leftover, r history.Resource) error {
 	l, err := c.env.Conf.Resolve(r.Name)
 	if err != nil {
 		return c.leave(ctx, job, r.Name, err)
@@ -89,8 +90,8 @@ func (c *cleaner) removeOutput(ctx context.Context, job *Leftover, r Resource) e
 	fsys, err := c.fs(l)
 	switch {
 	case err != nil:
-	case r.Kind == ResourceExport:
-		err = removeExport(ctx, c.env, r.Name, r.token)
+	case r.Kind == history.ResourceExport:
+		err = removeExport(ctx, c.env, r.Name, r.Token)
 	default:
 		err = fsys.RemoveAll(ctx, l.Path)
 	}
@@ -101,38 +102,11 @@ func (c *cleaner) removeOutput(ctx context.Context, job *Leftover, r Resource) e
 	return c.leave(ctx, job, r.Name, err)
 }
 
-// inHBase reports whether a resource is in HBase, on the job's cluster.
-func (r Resource) inHBase() bool {
-	switch r.Kind {
-	case ResourceSnapshot:
-		return r.snapshot.Conf == ""
-	case ResourceQuiet, ResourceOffline, ResourcePrepared:
-		return true
-	}
-	return false
-}
-
-// clusterID returns the id of the job's cluster, empty if the journal does not have it.
-func (h *History) clusterID() string {
-	switch {
-	case h.Plan != nil && h.Plan.Made != nil:
-		return h.Plan.Made.Cluster
-	case h.Fresh != nil && h.Fresh.Old != nil:
-		return h.Fresh.Old.Cluster
-	}
-	for _, r := range h.OwnSnapshots { // of a job that loads nothing, or has no plan yet
-		if r.Cluster != "" {
-			return r.Cluster
-		}
-	}
-	return ""
-}
-
 // elsewhere reports whether a job has left something in HBase on another cluster than that of the configuration, which may have a table of the same
 // name. Such a job is kept; with Force all but what it has left there is removed.
 func (c *cleaner) elsewhere(ctx context.Context, left *Leftover, trace *Trace) (bool, error) {
-	id := trace.clusterID()
-	if !left.Remove || id == "" || !slices.ContainsFunc(trace.Resources(), Resource.inHBase) {
+	id := trace.ClusterID()
+	if !left.Remove || id == "" || !slices.ContainsFunc(trace.Resources(), history.Resource.InHBase) {
 		return false, nil
 	}
 	if c.id == "" && c.idErr == nil {

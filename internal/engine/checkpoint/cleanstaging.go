@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
@@ -28,10 +29,10 @@ func (c *cleaner) stagingOf(ctx context.Context, job *Leftover, trace *Trace) er
 	var errs []error
 	decided := *job
 	if trace.plan().Staging != "" { // even one that was removed: another job's directory may have its name
-		errs = append(errs, c.stagingAt(ctx, job, decided, trace.plan().Staging, trace.Finished && (trace.StagingEnd == StagingRemoved || trace.StagingEnd == StagingGone)))
+		errs = append(errs, c.stagingAt(ctx, job, decided, trace.plan().Staging, trace.Finished && (trace.StagingEnd == history.StagingRemoved || trace.StagingEnd == history.StagingGone)))
 	}
 	for _, r := range trace.Resources() {
-		if r.Kind == ResourceStaging && r.Name != trace.plan().Staging {
+		if r.Kind == history.ResourceStaging && r.Name != trace.plan().Staging {
 			errs = append(errs, c.stagingAt(ctx, job, decided, r.Name, false))
 		}
 	}
@@ -131,7 +132,7 @@ func (c *cleaner) cleanUnknown(ctx context.Context, fsys hdfsio.FS, l hdfsio.Loc
 	if err != nil || seen == nil { // its job has ended meanwhile
 		return fail.With(fail.HDFS, err)
 	}
-	left := Leftover{Kind: "staging", Path: l.String(), Status: JobUnknown, Last: seen.last, Bytes: seen.bytes}
+	left := Leftover{Kind: "staging", Path: l.String(), Status: history.JobUnknown, Last: seen.last, Bytes: seen.bytes}
 	trace, err := ReadStaged(ctx, fsys, l.Path)
 	switch {
 	case err == nil:
@@ -151,16 +152,16 @@ func (c *cleaner) cleanUnknown(ctx context.Context, fsys hdfsio.FS, l hdfsio.Loc
 
 // mayRun sets the status of a job whose state is elsewhere to running or unknown: the copy of its journal does not show whether its process still runs.
 func (t *Trace) mayRun(left *Leftover) {
-	a := lastOf(t.Attempts)
-	if a.State != JobInterrupted {
+	a := history.LastAttempt(t.Attempts)
+	if a.State != history.JobInterrupted {
 		return
 	}
 	runs, here := journal.Owner{PID: a.PID, Host: a.Host, Since: a.Began, Start: a.Start}.Running()
 	switch {
 	case runs:
-		left.Status, left.Because = JobRunning, setting.Textf("it is running: process %d on %s, with its state elsewhere", a.PID, a.Host)
-	case !here && left.Status == JobAbandoned:
-		left.Status = JobUnknown
+		left.Status, left.Because = history.JobRunning, setting.Textf("it is running: process %d on %s, with its state elsewhere", a.PID, a.Host)
+	case !here && left.Status == history.JobAbandoned:
+		left.Status = history.JobUnknown
 	}
 }
 
@@ -314,7 +315,7 @@ func (c *cleaner) nameUnclaimed(ctx context.Context, fsys hdfsio.FS, l hdfsio.Lo
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	left := Leftover{Kind: "staging", Path: l.String(), Status: JobUnknown, Last: seen.last, Bytes: seen.bytes}
+	left := Leftover{Kind: "staging", Path: l.String(), Status: history.JobUnknown, Last: seen.last, Bytes: seen.bytes}
 	because := "no journal here names it, and it is empty: hdfs dfs -rm -r " + l.Path + " as HBase's user, if no load of its user runs"
 	switch {
 	case err != nil:

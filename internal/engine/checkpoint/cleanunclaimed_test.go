@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testcluster"
@@ -48,7 +49,7 @@ func TestCleanNamesUnclaimed(t *testing.T) {
 	}
 	says := func(what string, left *Leftover, text string) {
 		t.Helper()
-		if left == nil || left.Remove || left.Status != JobUnknown || !strings.Contains(left.Because.String(), text) {
+		if left == nil || left.Remove || left.Status != history.JobUnknown || !strings.Contains(left.Because.String(), text) {
 			t.Errorf("%s: %+v", what, left)
 		}
 	}
@@ -70,7 +71,7 @@ func TestCleanNamesUnclaimed(t *testing.T) {
 
 	state := t.TempDir()
 	writeJournal(t, state, "ns_t-000000000001", 0, `"event":"plan","table":"`+table+`"`, `"event":"prepared","token":"`+token+`"`)
-	if left := look("hbase", state, time.Hour); left == nil || left.Status == JobUnknown {
+	if left := look("hbase", state, time.Hour); left == nil || left.Status == history.JobUnknown {
 		t.Errorf("one of a journal: %+v", left)
 	}
 }

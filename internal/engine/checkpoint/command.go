@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"bulkload/internal/engine/history"
 )
 
 // CommandName is the file in a job's directory with the last command that worked on the job.
@@ -26,7 +28,7 @@ func (c Command) Write(dir string) error { return writeState(filepath.Join(dir, 
 // Again returns the command that starts the job again on this host, or an error that says why it cannot be started from here.
 func (s *State) Again() (*Command, error) {
 	switch {
-	case s.State == JobRunning:
+	case s.State == history.JobRunning:
 		return nil, fmt.Errorf("the job runs on %s", s.Host)
 	case s.Undo != "":
 		return nil, fmt.Errorf("its load is taken out again, or is to be: bulkload undo resumes that")

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
@@ -61,14 +62,14 @@ func TestRestartWithoutNameNode(t *testing.T) {
 				if err != nil {
 					return
 				}
-				left, err := ReadHistory(dir)
+				left, err := history.Read(dir)
 				if name == "kept" || name == "ended" {
 					if len(left.LeftStaging) > 0 {
 						t.Errorf("%q", left.LeftStaging)
 					}
 					return
 				}
-				if testcheck.Must(t, err); !slices.Equal(left.LeftStaging, []string{staging}) || len(left.Resources()) != 1 || left.isEmpty() {
+				if testcheck.Must(t, err); !slices.Equal(left.LeftStaging, []string{staging}) || len(left.Resources()) != 1 || left.IsEmpty() {
 					t.Fatalf("after restart %d: %q, %+v", again, left.LeftStaging, left.Resources())
 				}
 			}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"bulkload/internal/base/durable"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
@@ -72,10 +73,10 @@ func TestFullDiskChild(t *testing.T) {
 		}
 		ballast := fill(t, dir)
 		for err == nil {
-			err = st.Record(EventLoading, FilesRecord{Reason: strings.Repeat("x", 512)})
+			err = st.Record(history.EventLoading, history.FilesRecord{Reason: strings.Repeat("x", 512)})
 		}
 		full(t, err)
-		if again := st.Record(EventLoaded, FilesRecord{}); again == nil {
+		if again := st.Record(history.EventLoaded, history.FilesRecord{}); again == nil {
 			t.Error("a record was written behind one that is torn")
 		}
 		_ = st.Close()
@@ -86,7 +87,7 @@ func TestFullDiskChild(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer st.Close()
-		if err := st.Record(EventLoaded, FilesRecord{}); err != nil || wholeRecords(t, filepath.Join(st.Dir, journal.FileName)) != whole+1 {
+		if err := st.Record(history.EventLoaded, history.FilesRecord{}); err != nil || wholeRecords(t, filepath.Join(st.Dir, journal.FileName)) != whole+1 {
 			t.Errorf("resumed with room: %v", err)
 		}
 	})

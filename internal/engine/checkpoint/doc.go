@@ -1,11 +1,8 @@
-// Package checkpoint records what a job has finished, so that the same command resumes
-// it after a crash, and reports the job's state. An event is one entry of a table
-// (events.go, eventsload.go, undo.go): when its record is written, how durable
-// it is, and its effect on a [History]. records.go defines the fields of the
-// records, and replay.go applies them; no other code interprets journals. A run
-// resumes from its [History] ([Open]), `status` makes a [State] from it ([Read]), and
-// `clean` decides which directories to remove ([Clean]). The format is described in
-// internal/engine/journal/format.md.
+// Package checkpoint works with the journal and the state of jobs. [Open] takes a job's lock
+// and replays its journal, so that the same command resumes the job after a crash. [Job.Steps] takes
+// the steps of a command, and [Job.Record] writes what they do. `status` makes a [State] from a
+// journal ([Read]), and `clean` decides which directories and resources to remove ([Clean]).
+// What a record means is in package history.
 //
 // One process works on a job at a time: it holds the lock in the job's directory.
 // Reading takes no lock.

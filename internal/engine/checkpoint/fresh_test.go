@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
@@ -19,21 +20,21 @@ func TestFreshIsReplayed(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	made := &TableRecord{State: 5}
+	made := &history.TableRecord{State: 5}
 	before := &result.Before{Rows: 100, Missing: 2, Limit: "5%"}
 	for _, step := range []struct {
-		event Event
+		event history.Event
 		data  any
-		want  *FreshState
+		want  *history.FreshState
 	}{
-		{EventFresh, FreshRecord{Table: "t2", From: "t", Old: made}, &FreshState{From: "t", Old: OldKept}},
-		{EventFresh, FreshRecord{}, nil},
-		{EventFresh, FreshRecord{Table: "t2", From: "t", Old: made}, &FreshState{From: "t", Old: OldKept}},
-		{EventFresh, FreshRecord{Table: "t2", From: "t", Old: made, Made: made}, &FreshState{From: "t", Made: true, Old: OldKept}},
-		{EventFresh, FreshRecord{Table: "t2", From: "t", Old: made, Made: made, Compared: before}, &FreshState{From: "t", Made: true, Compared: before, Old: OldKept}},
-		{EventDone, DoneRecord{Result: &result.Result{}}, &FreshState{From: "t", Made: true, Compared: before, Old: OldKept}},
-		{EventDropping, DropRecord{Table: "t"}, &FreshState{From: "t", Made: true, Compared: before, Old: OldDropping}},
-		{EventDropped, DropRecord{Table: "t"}, &FreshState{From: "t", Made: true, Compared: before, Old: OldDropped}},
+		{history.EventFresh, history.FreshRecord{Table: "t2", From: "t", Old: made}, &history.FreshState{From: "t", Old: history.OldKept}},
+		{history.EventFresh, history.FreshRecord{}, nil},
+		{history.EventFresh, history.FreshRecord{Table: "t2", From: "t", Old: made}, &history.FreshState{From: "t", Old: history.OldKept}},
+		{history.EventFresh, history.FreshRecord{Table: "t2", From: "t", Old: made, Made: made}, &history.FreshState{From: "t", Made: true, Old: history.OldKept}},
+		{history.EventFresh, history.FreshRecord{Table: "t2", From: "t", Old: made, Made: made, Compared: before}, &history.FreshState{From: "t", Made: true, Compared: before, Old: history.OldKept}},
+		{history.EventDone, history.DoneRecord{Result: &result.Result{}}, &history.FreshState{From: "t", Made: true, Compared: before, Old: history.OldKept}},
+		{history.EventDropping, history.DropRecord{Table: "t"}, &history.FreshState{From: "t", Made: true, Compared: before, Old: history.OldDropping}},
+		{history.EventDropped, history.DropRecord{Table: "t"}, &history.FreshState{From: "t", Made: true, Compared: before, Old: history.OldDropped}},
 	} {
 		st, err := OpenDir(t.Context(), nil, dir, 0, progress.Events{})
 		if err != nil {
@@ -57,7 +58,7 @@ func TestFreshIsReplayed(t *testing.T) {
 		if got == nil {
 			continue
 		}
-		if got.From != want.From || got.Made != want.Made || got.Old != want.Old || (got.Compared == nil) != (want.Compared == nil) || got.At.IsZero() == (want.Old == OldDropped) || s.Table != "t2" {
+		if got.From != want.From || got.Made != want.Made || got.Old != want.Old || (got.Compared == nil) != (want.Compared == nil) || got.At.IsZero() == (want.Old == history.OldDropped) || s.Table != "t2" {
 			t.Errorf("%s: %+v of table %s, not %+v", step.event, got, s.Table, want)
 		}
 	}
@@ -73,12 +74,12 @@ func TestRestartedJobKeepsItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range []FreshRecord{{Table: "t2", From: "t", Made: &TableRecord{State: 5}, Compared: &result.Before{}}} {
-		if err := st.Record(EventFresh, r); err != nil {
+	for _, r := range []history.FreshRecord{{Table: "t2", From: "t", Made: &history.TableRecord{State: 5}, Compared: &result.Before{}}} {
+		if err := st.Record(history.EventFresh, r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	testcheck.Must(t, st.Record(EventSnapshotting, SnapshotRecord{Snapshot: "s", Created: 5}))
+	testcheck.Must(t, st.Record(history.EventSnapshotting, history.SnapshotRecord{Snapshot: "s", Created: 5}))
 	if err := st.Restart(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +90,7 @@ func TestRestartedJobKeepsItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer st.Close()
-	if f := st.Fresh; f == nil || f.Table != "t2" || f.Made == nil || f.Made.State != 5 || f.Compared != nil || st.records != 1 {
+	if f := st.Fresh; f == nil || f.Table != "t2" || f.Made == nil || f.Made.State != 5 || f.Compared != nil || st.Records != 1 {
 		t.Errorf("%+v", f)
 	}
 	if s := st.KeptSnapshot(); s.Snapshot != "s" || s.Created != 5 || st.Snapshot != "" {
@@ -107,9 +108,9 @@ func TestDiscardedJournalIsReplacedAtOnce(t *testing.T) {
 	testcheck.Must(t, err)
 	defer st.lock.Release()
 	testcheck.Must(t, st.reopen())
-	testcheck.Must(t, st.Record(EventSnapshotting, SnapshotRecord{Snapshot: "s", Created: 5}))
+	testcheck.Must(t, st.Record(history.EventSnapshotting, history.SnapshotRecord{Snapshot: "s", Created: 5}))
 	testcheck.Must(t, st.Log.Close())
-	first, err := journal.NewRecord(1, string(EventDiscarded), DiscardedRecord{Snapshot: &SnapshotRecord{Snapshot: "s", Created: 5}})
+	first, err := journal.NewRecord(1, string(history.EventDiscarded), history.DiscardedRecord{Snapshot: &history.SnapshotRecord{Snapshot: "s", Created: 5}})
 	testcheck.Must(t, err)
 	// It cannot be replaced, because a directory has the name of the new file.
 	inTheWay := filepath.Join(st.Dir, fmt.Sprintf("%s.%d.new", journal.FileName, os.Getpid()))
@@ -125,7 +126,7 @@ func TestDiscardedJournalIsReplacedAtOnce(t *testing.T) {
 	log, records, err := journal.Open(st.Dir)
 	testcheck.Must(t, err)
 	defer log.Close()
-	if len(records) != 1 || records[0].Event != string(EventDiscarded) {
+	if len(records) != 1 || records[0].Event != string(history.EventDiscarded) {
 		t.Errorf("%+v", records)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/statetable"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/progress"
@@ -52,7 +53,7 @@ func TestStagingOfTheLost(t *testing.T) {
 		testcheck.Must(t, err)
 		st, err := Open(t.Context(), own, IdentifyParts(loader.TableName{Namespace: "default", Qualifier: "t"}, name).On("test"), Options{Dir: dir}, progress.Events{})
 		testcheck.Must(t, err)
-		testcheck.Must(t, st.Record(EventPlan, PlanRecord{Job: name, Table: "t", Staging: l.String()}))
+		testcheck.Must(t, st.Record(history.EventPlan, history.PlanRecord{Job: name, Table: "t", Staging: l.String()}))
 		made, err := st.Stage(t.Context(), env, l.String())
 		testcheck.Must(t, err)
 		if c.file {
@@ -61,7 +62,7 @@ func TestStagingOfTheLost(t *testing.T) {
 			testcheck.Must(t, w.Finish())
 		}
 		if c.done {
-			testcheck.Must(t, st.Record(EventDone, DoneRecord{Staging: StagingRemoved, Next: true}))
+			testcheck.Must(t, st.Record(history.EventDone, history.DoneRecord{Staging: history.StagingRemoved, Next: true}))
 		}
 		if c.become.Epoch == 0 {
 			testcheck.Must(t, st.lock.owner.Delete(t.Context()))

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
@@ -127,13 +128,13 @@ func digestOf(parts ...string) string {
 }
 
 // Name returns the name of the job's directory: its table, twelve digits that the job has on every cluster, and twelve that are unique to the job.
-func (i Identity) Name() string { return i.prefix() + i.ID[:StateDigits] }
+func (i Identity) Name() string { return i.prefix() + i.ID[:history.StateDigits] }
 
 // prefix returns the beginning of the job's name, which is the same on every cluster.
-func (i Identity) prefix() string { return i.Table + "-" + i.rest[:StateDigits] + "-" }
+func (i Identity) prefix() string { return i.Table + "-" + i.rest[:history.StateDigits] + "-" }
 
 // OldName returns the directory name that earlier versions used.
-func (i Identity) OldName() string { return i.given + "-" + i.Old[:StateDigits] }
+func (i Identity) OldName() string { return i.given + "-" + i.Old[:history.StateDigits] }
 
 // StateDir returns the directory of a job's state; empty: no state is kept. A job that an earlier version began is resumed in its old directory.
 func (o Options) StateDir(i Identity) string {
@@ -152,7 +153,7 @@ func (o Options) AnyCluster(i Identity) string {
 	if o.Dir == "" {
 		return ""
 	}
-	found, err := filepath.Glob(filepath.Join(globEscape.Replace(o.Dir), i.prefix()+strings.Repeat("[0-9a-f]", StateDigits)))
+	found, err := filepath.Glob(filepath.Join(globEscape.Replace(o.Dir), i.prefix()+strings.Repeat("[0-9a-f]", history.StateDigits)))
 	if old := filepath.Join(o.Dir, i.OldName()); hasJournal(old) {
 		found = append(found, old)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
@@ -39,7 +40,7 @@ func TestJournalOfAnotherVersion(t *testing.T) {
 		read, err := Read(dir)
 		testcheck.Must(t, err)
 		cleaned, _ := Clean(t.Context(), env, CleanOptions{State: state, Remove: true}) // there is no HDFS here
-		if opened == nil || fail.KindOf(opened) != fail.Config || read.State != JobUnknown || len(cleaned.Dirs) != 1 || cleaned.Dirs[0].Remove {
+		if opened == nil || fail.KindOf(opened) != fail.Config || read.State != history.JobUnknown || len(cleaned.Dirs) != 1 || cleaned.Dirs[0].Remove {
 			t.Fatalf("%s: %v, %+v, %+v", name, opened, read, cleaned.Dirs)
 		}
 		if strings.Contains(opened.Error(), discards) == c.named {

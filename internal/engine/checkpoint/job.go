@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bulkload/internal/base/durable"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
@@ -42,7 +43,7 @@ type Job struct {
 	Dir  string
 	lock *Lock
 	Log  *journal.Journal
-	History
+	history.History
 	stop      stopAfter
 	begun     bool       // this process has begun an attempt
 	torn      bool       // a record could not be written
@@ -64,7 +65,7 @@ func (o Options) MakeDir() error {
 // Open takes the job's lock and reads its journal. If the lock is held, the error has kind [fail.Busy] and names the holder. The caller owns the
 // cluster, which may hold the state, and keeps it open until the job is closed.
 func Open(ctx context.Context, c *loader.Cluster, id Identity, o Options, e progress.Events) (_ *Job, err error) {
-	st := &Job{Identity: id, History: NewHistory()}
+	st := &Job{Identity: id, History: history.New()}
 	if o.Dir == "" {
 		return st, nil
 	}
@@ -87,7 +88,7 @@ func (st *Job) reopen() error {
 		return Damaged(st.Dir, err)
 	}
 	st.Log = log
-	if st.History, err = HistoryOf(records); err != nil {
+	if st.History, err = history.Of(records); err != nil {
 		return Damaged(st.Dir, fmt.Errorf("journal of the job in %s, %w", st.Dir, err))
 	}
 	return nil
@@ -96,86 +97,16 @@ func (st *Job) reopen() error {
 // Damaged returns the error about a job's journal that cannot be read. No command of the job can discard it, because it names what must be removed. That
 // clean can is advised only for a journal that no other version can read.
 func Damaged(dir string, err error) error {
-	if e, ok := errors.AsType[*recordError](err); ok && e.version != "" {
+	if e, ok := errors.AsType[*history.RecordError](err); ok && e.Version != "" {
 		return fail.With(fail.Config, err)
 	}
 	return fail.Errorf(fail.Config, "%w (bulkload clean %s %s %s discards the job's state, and may lose rows)", err, setting.Job, filepath.Base(dir), setting.Force)
 }
 
-// Restart removes the journal and the resources that it names. If HBase may hold files of the job, they are then loaded again: with the same
-// timestamp readers do not notice, with another one they see newer cells. A table that the job has made is kept, and still belongs to the job, and so does
-// the snapshot of an unfinished job: one that is taken later has the cells of the discarded attempt. before is done first, in order, as long as
-// no other process has taken over the job.
-func (st *Job) Restart(ctx context.Context, env *cluster.Env, before ...func(context.Context) error) error {
-	for _, do := range before {
-		if err := st.Check(ctx); err != nil {
-			return err
-		}
-		if err := do(ctx); err != nil {
-			return err
-		}
-	}
-	if err := st.Check(ctx); err != nil || st.Log == nil {
-		return err
-	}
-	removed, left, err := st.discardStaging(ctx, env)
-	if err != nil {
-		return err
-	}
-	if x := st.Exporting; x != nil && x.Token != "" { // a complete export has no token
-		if err := removeExport(ctx, env, x.Dir, x.Token); err != nil {
-			return err
-		}
-	}
-	if err := st.DropAllSnapshots(ctx, env); err != nil {
-		return err
-	}
-	_ = withCluster(ctx, env, func(ctx context.Context, c *loader.Cluster) error { return st.DropPrepared(ctx, env, c) }, len(st.Prepared)) // directories that could not be removed are recorded again
-	if err := withCluster(ctx, env, func(ctx context.Context, c *loader.Cluster) error {
-		for _, q := range st.Quiet {
-			if err := giveBack(ctx, c, q); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, len(st.Quiet)); err != nil {
-		return err
-	}
-	if err := errors.Join(st.Resume().DropSpill(), st.Resume().DropStreams()); err != nil {
-		return fail.With(fail.HDFS, err)
-	}
-	kept := DiscardedRecord{Prepared: st.Prepared, Staging: left}
-	if taken := st.KeptSnapshot(); taken.Snapshot != "" {
-		kept.Snapshot = &taken
-	}
-	if st.Fresh != nil {
-		made := *st.Fresh
-		made.Compared, kept.Fresh = nil, &made
-	}
-	first, err := journal.NewRecord(1, string(EventDiscarded), kept)
-	if err != nil {
-		return fail.With(fail.Unexpected, err)
-	}
-	if err := errors.Join(st.Log.Close(), st.lock.Discard(first.Data)); err != nil {
-		return fail.With(fail.Config, err)
-	}
-	if err := st.reopen(); err != nil {
-		return err
-	}
-	st.stop.seen(st, first)
-	if st.lock.owner == nil {
-		return nil
-	}
-	for _, uri := range removed { // a process that lost the job may have created it again while the journal named it, see giveUp
-		err = errors.Join(err, removeWithProbe(ctx, env, uri))
-	}
-	return fail.With(fail.HDFS, err)
-}
-
 // Record appends to the journal, and applies the record to the history as a replay would, so that the process and the next one have the same history.
 // A job without a directory has only the history. Any number of goroutines may call it, while none reads the parts of the history that their records
 // change.
-func (st *Job) Record(e Event, data any) error {
+func (st *Job) Record(e history.Event, data any) error {
 	st.recording.Lock()
 	defer st.recording.Unlock()
 	return st.record(e, data)
@@ -183,7 +114,7 @@ func (st *Job) Record(e Event, data any) error {
 
 // RecordMade calls make to create something, and records the data that make returns. No other record is written meanwhile, so that the journal knows
 // everything that exists at the time of any record.
-func (st *Job) RecordMade(e Event, make func() (any, error)) error {
+func (st *Job) RecordMade(e history.Event, make func() (any, error)) error {
 	st.recording.Lock()
 	defer st.recording.Unlock()
 	data, err := make()
@@ -193,8 +124,8 @@ func (st *Job) RecordMade(e Event, make func() (any, error)) error {
 	return st.record(e, data)
 }
 
-func (st *Job) record(e Event, data any) error {
-	info, err := infoOf(e, data)
+func (st *Job) record(e history.Event, data any) error {
+	info, err := history.InfoOf(e, data)
 	if err != nil {
 		return err
 	}
@@ -202,16 +133,16 @@ func (st *Job) record(e Event, data any) error {
 	if st.Log != nil {
 		r, err = st.Log.Append(string(e), data, info.Synced)
 	} else {
-		r, err = journal.NewRecord(int64(st.records)+1, string(e), data)
+		r, err = journal.NewRecord(int64(st.Records)+1, string(e), data)
 	}
 	if err != nil {
 		st.torn = true
 		return fail.With(fail.HDFS, err)
 	}
-	if err := st.apply(r); err != nil {
-		return fail.With(fail.Unexpected, &recordError{record: r, err: err})
+	if err := st.Apply(r); err != nil {
+		return fail.With(fail.Unexpected, &history.RecordError{Record: r, Err: err})
 	}
-	st.begun = st.begun || e == EventAttempt
+	st.begun = st.begun || e == history.EventAttempt
 	st.stop.seen(st, r)
 	return nil
 }
@@ -219,10 +150,10 @@ func (st *Job) record(e Event, data any) error {
 // Turn switches to another table of the job, by its number in loading order: later records about files and verification, and the history's state of
 // the load, are then about that table.
 func (st *Job) Turn(number int, table string) error {
-	if number == st.table {
+	if number == st.Current {
 		return nil
 	}
-	return st.Record(EventTable, TurnRecord{number, table})
+	return st.Record(history.EventTable, history.TurnRecord{Number: number, Table: table})
 }
 
 // Publish copies the journal next to the files on HDFS, for people and for clean on other machines. A failure is only a warning.
@@ -266,11 +197,11 @@ func (st *Job) Close() error {
 // forget removes the directory of a job that has done nothing, unless it has other files. What a process without a record has reported there, such as one
 // that was stopped in a pause, goes with it. It returns the function that releases the lock.
 func (st *Job) forget() (release func() error, err error) {
-	if st.Log == nil || st.torn || st.ID == "" || !st.isEmpty() || st.records == 0 && !st.fresh { // without an identity, the job was opened by its directory
+	if st.Log == nil || st.torn || st.ID == "" || !st.IsEmpty() || st.Records == 0 && !st.fresh { // without an identity, the job was opened by its directory
 		return st.lock.Release, nil
 	}
 	own := []string{journal.FileName, journal.LockName} // a waiting process notices that the lock's file is gone, and so does the one that reports
-	if st.records == 0 {
+	if st.Records == 0 {
 		own = append(own, LiveName, EndingName, CommandName)
 	}
 	list, err := os.ReadDir(st.Dir)
@@ -294,11 +225,11 @@ func (st *Job) Resume() *build.Resume {
 // buildRecords implements the checkpoint of a build with the journal of a job.
 type buildRecords struct{ st *Job }
 
-func (r buildRecords) Spilling(s build.SpillRecord) error { return r.st.Record(EventSpill, s) }
-func (r buildRecords) Streaming(s streams.Record) error   { return r.st.Record(EventStream, s) }
-func (r buildRecords) Sorted(s build.SortedRecord) error  { return r.st.Record(EventSorted, s) }
-func (r buildRecords) Wrote(w build.WrittenRecord) error  { return r.st.Record(EventWritten, w) }
-func (r buildRecords) Lost(l build.LostRecord) error      { return r.st.Record(EventLost, l) }
+func (r buildRecords) Spilling(s build.SpillRecord) error { return r.st.Record(history.EventSpill, s) }
+func (r buildRecords) Streaming(s streams.Record) error   { return r.st.Record(history.EventStream, s) }
+func (r buildRecords) Sorted(s build.SortedRecord) error  { return r.st.Record(history.EventSorted, s) }
+func (r buildRecords) Wrote(w build.WrittenRecord) error  { return r.st.Record(history.EventWritten, w) }
+func (r buildRecords) Lost(l build.LostRecord) error      { return r.st.Record(history.EventLost, l) }
 
 // DefaultState returns the default directory of jobs' state: $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload.
 func DefaultState() (string, error) {
@@ -313,4 +244,31 @@ func DefaultState() (string, error) {
 		return "", setting.Errorf("find the directory of jobs' state (name it with %s): %w", setting.State, err)
 	}
 	return filepath.Join(home, ".local", "state", "bulkload"), nil
+}
+
+// OpenDir takes the lock of the job with the given directory, and reads its journal. If the state is shared, it connects to the cluster, until the
+// job is closed.
+func OpenDir(ctx context.Context, env *cluster.Env, dir string, wait time.Duration, e progress.Events) (_ *Job, err error) {
+	st := &Job{Dir: dir}
+	c, err := dialShared(ctx, env, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil && c != nil {
+			c.Close()
+		}
+	}()
+	if st.lock, err = WaitLock(ctx, c, dir, wait, e); err != nil {
+		return nil, err
+	}
+	st.lock.own = c
+	if err := st.reopen(); err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	if st.Plan != nil {
+		st.ID, st.Table = st.Plan.Job, st.Plan.Table
+	}
+	st.stop = newStopAfter()
+	return st, nil
 }

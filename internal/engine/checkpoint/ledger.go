@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
@@ -62,7 +63,7 @@ func ReadUndone(ctx context.Context, c *loader.Cluster, state string, e progress
 // inForce returns the timestamps of the ledger that were not withdrawn.
 func inForce(records []journal.Record) (all []Undone, err error) {
 	for _, r := range records {
-		u, err := Decode[Undone](r)
+		u, err := history.Decode[Undone](r)
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
@@ -15,7 +16,7 @@ import (
 
 // TestNothingDoneLeavesNothing checks that only a job that was refused before doing anything leaves no directory.
 func TestNothingDoneLeavesNothing(t *testing.T) {
-	read := ReadSnapshotRecord{Input: "table:y", Place: "y", Table: "y", Snapshot: "s"}
+	read := history.ReadSnapshotRecord{Input: "table:y", Place: "y", Table: "y", Snapshot: "s"}
 	gone := read
 	gone.Snapshot = ""
 	for _, c := range []struct {
@@ -26,7 +27,7 @@ func TestNothingDoneLeavesNothing(t *testing.T) {
 	}{
 		{name: "nothing"},
 		{name: "a snapshot that is gone", do: func(st *Job) error {
-			return errors.Join(st.Record(EventReadSnapshot, read), st.Record(EventReadSnapshot, gone))
+			return errors.Join(st.Record(history.EventReadSnapshot, read), st.Record(history.EventReadSnapshot, gone))
 		}},
 		{name: "an empty journal of a killed process", before: func(t *testing.T, dir string) { write(t, dir, journal.FileName, "") }},
 		{name: "a report of a process that was stopped in a pause", do: func(st *Job) error {
@@ -34,14 +35,14 @@ func TestNothingDoneLeavesNothing(t *testing.T) {
 		}},
 		{name: "the outcome of one", before: func(t *testing.T, dir string) { write(t, dir, EndingName, "{}") }},
 		{name: "a snapshot that is gone, with an outcome", before: func(t *testing.T, dir string) { write(t, dir, EndingName, "{}") }, do: func(st *Job) error {
-			return errors.Join(st.Record(EventReadSnapshot, read), st.Record(EventReadSnapshot, gone))
+			return errors.Join(st.Record(history.EventReadSnapshot, read), st.Record(history.EventReadSnapshot, gone))
 		}, stays: true},
-		{name: "a plan", do: func(st *Job) error { return st.Record(EventPlan, PlanRecord{Table: "t"}) }, stays: true},
-		{name: "a snapshot", do: func(st *Job) error { return st.Record(EventReadSnapshot, read) }, stays: true},
-		{name: "sorted runs", do: func(st *Job) error { return st.Record(EventSpill, build.SpillRecord{Dir: "/x"}) }, stays: true},
-		{name: "a stream that was read", do: func(st *Job) error { return st.Record(EventStream, streams.Record{Place: "-"}) }, stays: true},
+		{name: "a plan", do: func(st *Job) error { return st.Record(history.EventPlan, history.PlanRecord{Table: "t"}) }, stays: true},
+		{name: "a snapshot", do: func(st *Job) error { return st.Record(history.EventReadSnapshot, read) }, stays: true},
+		{name: "sorted runs", do: func(st *Job) error { return st.Record(history.EventSpill, build.SpillRecord{Dir: "/x"}) }, stays: true},
+		{name: "a stream that was read", do: func(st *Job) error { return st.Record(history.EventStream, streams.Record{Place: "-"}) }, stays: true},
 		{name: "a directory of HBase's", do: func(st *Job) error {
-			return st.Record(EventChecking, CheckingRecord{Table: "t", Token: "/hbase/staging/x"})
+			return st.Record(history.EventChecking, history.CheckingRecord{Table: "t", Token: "/hbase/staging/x"})
 		}, stays: true},
 		{name: "bad records for a person", before: func(t *testing.T, dir string) { write(t, dir, "rejects.jsonl", "x") }, stays: true},
 		{name: "a journal that was torn", before: func(t *testing.T, dir string) { write(t, dir, journal.FileName, `{"seq":1`) }, stays: true},

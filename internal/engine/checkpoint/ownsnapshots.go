@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/loader"
@@ -38,20 +39,20 @@ func (st *Job) ForgetSnapshot(place string) error {
 		return nil
 	}
 	r.Snapshot, r.Created, r.Scan = "", 0, nil
-	return st.Record(EventReadSnapshot, r)
+	return st.Record(history.EventReadSnapshot, r)
 }
 
 // DropAllSnapshots calls [Job.DropSnapshots] for all places, each on its cluster; env is the job's.
 func (st *Job) DropAllSnapshots(ctx context.Context, env *cluster.Env) error {
 	var errs []error
-	for _, place := range st.snapshots() {
-		errs = append(errs, st.OwnSnapshots[place].onCluster(ctx, env, func(ctx context.Context, c *loader.Cluster) error { return st.DropSnapshots(ctx, c, place) }))
+	for _, place := range st.SnapshotPlaces() {
+		errs = append(errs, onClusterOf(ctx, env, st.OwnSnapshots[place], func(ctx context.Context, c *loader.Cluster) error { return st.DropSnapshots(ctx, c, place) }))
 	}
 	return errors.Join(errs...)
 }
 
-// onCluster calls do with a connection to the snapshot's cluster. env is the job's.
-func (r ReadSnapshotRecord) onCluster(ctx context.Context, env *cluster.Env, do func(context.Context, *loader.Cluster) error) error {
+// onClusterOf calls do with a connection to the snapshot's cluster. env is the job's.
+func onClusterOf(ctx context.Context, env *cluster.Env, r history.ReadSnapshotRecord, do func(context.Context, *loader.Cluster) error) error {
 	if r.Conf == "" {
 		return withCluster(ctx, env, do, 1)
 	}
@@ -75,7 +76,7 @@ func withCluster(ctx context.Context, env *cluster.Env, drop func(context.Contex
 	return fail.With(fail.Load, drop(ctx, c))
 }
 
-func deleteSnapshot(ctx context.Context, c *loader.Cluster, r ReadSnapshotRecord) error {
+func deleteSnapshot(ctx context.Context, c *loader.Cluster, r history.ReadSnapshotRecord) error {
 	if r.Snapshot == "" {
 		return nil
 	}

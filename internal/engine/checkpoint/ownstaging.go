@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"bulkload/internal/base/cleanup"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/engine/statetable"
 	"bulkload/internal/hbase/cluster"
@@ -55,9 +56,9 @@ func (st *Job) giveUp(ctx context.Context, at *staging.Dir, uri string, cause er
 	if err != nil {
 		return
 	}
-	h, err := HistoryOf(records)
-	named := func(r Resource) bool { return r.Kind == ResourceStaging && r.Name == uri }
-	ended := err == nil && h.Finished && (h.removesStaging() || h.StagingEnd == StagingGone) && h.Plan != nil && h.Plan.Staging == uri
+	h, err := history.Of(records)
+	named := func(r history.Resource) bool { return r.Kind == history.ResourceStaging && r.Name == uri }
+	ended := err == nil && h.Finished && (h.RemovesStaging() || h.StagingEnd == history.StagingGone) && h.Plan != nil && h.Plan.Staging == uri
 	if err != nil || !ended && slices.ContainsFunc(h.Resources(), named) {
 		return
 	}
@@ -67,23 +68,18 @@ func (st *Job) giveUp(ctx context.Context, at *staging.Dir, uri string, cause er
 // EndStaging removes the staging directory of a job that is done, if a process was killed between the end and the removal. A directory that the job
 // was to keep stays, and so does the directory of another version's job, which does not record whether to keep it.
 func (st *Job) EndStaging(ctx context.Context, env *cluster.Env, e progress.Events) {
-	if st.removesStaging() && st.Plan.Staging != "" {
+	if st.RemovesStaging() && st.Plan.Staging != "" {
 		st.endedStaging(removeStaging(ctx, env, st.Plan.Staging), e)
 	}
-}
-
-// removesStaging reports whether the staging directory of a finished job is not to be kept. It may exist, if a process was killed before the removal.
-func (h *History) removesStaging() bool {
-	return h.StagingEnd == StagingRemoving || h.StagingEnd == StagingRemoved
 }
 
 // endedStaging records that the staging directory of a finished job is removed, unless there was an error, which is only a warning.
 func (st *Job) endedStaging(err error, e progress.Events) {
 	WarnLeft(e, st.Plan.Staging, err)
-	if err != nil || st.StagingEnd != StagingRemoving {
+	if err != nil || st.StagingEnd != history.StagingRemoving {
 		return
 	}
-	if err := st.Record(EventCleaned, TokenRecord{st.Plan.Staging}); err != nil {
+	if err := st.Record(history.EventCleaned, history.TokenRecord{Token: st.Plan.Staging}); err != nil {
 		e.Warn("the removal of the staging directory could not be recorded", "path", st.Plan.Staging, "error", err)
 	}
 }
@@ -112,7 +108,7 @@ func WarnLeft(e progress.Events, path string, err error) {
 // does not answer, is returned apart: it belongs to the job until clean removes it. That is refused if HBase may have files of it.
 func (st *Job) discardStaging(ctx context.Context, env *cluster.Env) (removed, left []string, err error) {
 	all := st.LeftStaging
-	if st.Plan != nil && (!st.Finished || st.removesStaging()) { // the process may have been killed before the removal
+	if st.Plan != nil && (!st.Finished || st.RemovesStaging()) { // the process may have been killed before the removal
 		all = append(slices.Clip(all), st.Plan.Staging)
 	}
 	for _, uri := range all {
@@ -122,7 +118,7 @@ func (st *Job) discardStaging(ctx context.Context, env *cluster.Env) (removed, l
 			removed = append(removed, uri)
 		case ctx.Err() != nil || !isGone(env, uri, err):
 			return nil, nil, fail.With(fail.HDFS, fmt.Errorf("remove what the job left in %s: %w", uri, err))
-		case len(st.unresolved()) > 0 && !slices.Contains(st.LeftStaging, uri):
+		case len(st.Unresolved()) > 0 && !slices.Contains(st.LeftStaging, uri):
 			return nil, nil, fail.Errorf(fail.HDFS, "HBase may have files of %s: %w (if that HDFS is gone: bulkload clean %s %s %s, then run again)", uri, unadvised(err), setting.Job, filepath.Base(st.Dir), setting.Force)
 		default:
 			env.Log.Warn("staging directory is left behind: clean removes it when its HDFS answers", "path", uri, "error", unadvised(err))

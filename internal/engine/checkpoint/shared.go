@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bulkload/internal/base/durable"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/engine/statetable"
 	"bulkload/internal/hbase/cluster"
@@ -49,7 +50,7 @@ func StateDir(env *cluster.Env, state string) (string, error) {
 	if err != nil { // such as a container without a home
 		base = filepath.Join(os.TempDir(), fmt.Sprintf("bulkload-%d", os.Getuid()))
 	}
-	dir := filepath.Join(base, "bulkload", "state", table.FileName()+"-"+digestOf(env.Conf.Quorum(), table.String())[:StateDigits])
+	dir := filepath.Join(base, "bulkload", "state", table.FileName()+"-"+digestOf(env.Conf.Quorum(), table.String())[:history.StateDigits])
 	err = durable.MakePrivateDir(dir)
 	if err == nil {
 		err = durable.ReplaceVolatile(filepath.Join(dir, tableName), []byte(table.String()+"\n"))

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
@@ -28,7 +29,7 @@ type State struct {
 	JobID     string               `json:"job_id,omitempty"` // the caller's ID of the job
 	Table     string               `json:"table,omitempty"`
 	Command   string               `json:"command,omitempty"` // of the last attempt, if known
-	State     Status               `json:"state"`
+	State     history.Status       `json:"state"`
 	Resumable bool                 `json:"resumable,omitempty"`  // the same command resumes it
 	ExitCode  *int                 `json:"exit_code,omitempty"`  // of the last attempt, if known
 	Error     string               `json:"error,omitempty"`      // likewise
@@ -48,7 +49,7 @@ type State struct {
 	Began     time.Time            `json:"began,omitzero"`             // of the last attempt
 	Ended     time.Time            `json:"ended,omitzero"`             // likewise, unless it runs
 	Last      time.Time            `json:"last,omitzero"`              // time of the last record or report
-	Tables    []TableState         `json:"tables,omitempty"`           // of a job of several tables, in loading order
+	Tables    []history.TableState `json:"tables,omitempty"`           // of a job of several tables, in loading order
 	Live      *Live                `json:"live,omitempty"`             // report of the running job
 	Log       []string             `json:"log,omitempty"`              // the last lines of the log of the last attempt
 	Key       string               `json:"key,omitempty"`
@@ -57,17 +58,17 @@ type State struct {
 	Staging   string               `json:"staging,omitempty"`
 	Snapshot  string               `json:"snapshot,omitempty"`
 	Replace   *result.Replace      `json:"replace,omitempty"`     // what the load deletes, if known
-	Fresh     *FreshState          `json:"fresh,omitempty"`       // state of a table that replaces another
+	Fresh     *history.FreshState  `json:"fresh,omitempty"`       // state of a table that replaces another
 	Undo      string               `json:"undo,omitempty"`        // under way, or undone: the load is removed from the table
 	UndoneAt  time.Time            `json:"undone_at,omitzero"`    // end of the undo
 	Undone    *result.Undo         `json:"undo_result,omitempty"` // result of the undo
 	Offline   bool                 `json:"offline,omitempty"`     // a running undo has taken the table out of service, or may have
 	Copied    *result.Undo         `json:"copied,omitempty"`      // a new table has the table's contents from before the load
-	Resources []Resource           `json:"resources,omitempty"`   // resources outside its directory that the job has made and has not removed
-	Attempts  []Attempt            `json:"attempts,omitempty"`
+	Resources []history.Resource   `json:"resources,omitempty"`   // resources outside its directory that the job has made and has not removed
+	Attempts  []history.Attempt    `json:"attempts,omitempty"`
 	Result    *result.Result       `json:"result,omitempty"` // of a finished job
 	Report    string               `json:"report,omitempty"` // the newest report, if any
-	Taken     []Taken              `json:"-"`                // regions that have received files, by name
+	Taken     []history.Taken      `json:"-"`                // regions that have received files, by name
 	Files     []manifest.File      `json:"-"`                // complete files, in no particular order
 	Splits    []rowkey.Key         `json:"-"`
 	Source    []progress.InputFile `json:"-"`
@@ -87,9 +88,9 @@ func Read(dir string) (*State, error) {
 		return nil, err
 	}
 	defer f.Close()
-	s := &State{Schema: 1, Job: filepath.Base(dir), Dir: dir, State: JobUnknown}
+	s := &State{Schema: 1, Job: filepath.Base(dir), Dir: dir, State: history.JobUnknown}
 	records, damage := journal.Read(f)
-	h, err := HistoryOf(records)
+	h, err := history.Of(records)
 	damage = cmp.Or(damage, err)
 	s.restore(&h)
 	s.judge(time.Now(), len(records) > 0)
@@ -97,7 +98,7 @@ func Read(dir string) (*State, error) {
 		s.Report = report
 	}
 	if damage != nil {
-		s.State, s.Error = JobUnknown, fmt.Sprintf("journal %s: %v", name, damage)
+		s.State, s.Error = history.JobUnknown, fmt.Sprintf("journal %s: %v", name, damage)
 	}
 	return s, nil
 }
@@ -135,7 +136,7 @@ func readAll(dir string, read func(dir string) (*State, error)) ([]*State, error
 			continue // no journal: not a job's directory, or it was just cleaned
 		}
 		if err != nil {
-			s = &State{Schema: 1, Job: d.Name(), Dir: filepath.Join(dir, d.Name()), State: JobUnknown, Error: err.Error()}
+			s = &State{Schema: 1, Job: d.Name(), Dir: filepath.Join(dir, d.Name()), State: history.JobUnknown, Error: err.Error()}
 		}
 		jobs = append(jobs, s)
 	}
@@ -156,7 +157,7 @@ func Find(state, word string) (*State, error) {
 	}
 	var found []*State
 	for _, s := range jobs {
-		if s.Job == word || strings.HasSuffix(s.Job, "-"+word) && len(word) == StateDigits || s.JobID != "" && s.JobID == word {
+		if s.Job == word || strings.HasSuffix(s.Job, "-"+word) && len(word) == history.StateDigits || s.JobID != "" && s.JobID == word {
 			found = append(found, s)
 		}
 	}
@@ -170,7 +171,7 @@ func Find(state, word string) (*State, error) {
 	for i, s := range found {
 		names[i] = s.Job
 	}
-	return nil, fail.Errorf(fail.Config, "%s is the %s of several jobs: %s (name one by its directory)", word, setting.JobID, few(names))
+	return nil, fail.Errorf(fail.Config, "%s is the %s of several jobs, such as %s (name one by its directory)", word, setting.JobID, strings.Join(names[:min(len(names), 3)], "; "))
 }
 
 // judge sets the status of the job, from its journal, the process that last signed
@@ -188,9 +189,9 @@ func (s *State) judge(now time.Time, begun bool) {
 		s.Rejected = s.Result.Manifest.Rejected
 	}
 	owner, err := journal.LastOwner(s.Dir)
-	held := err == nil && s.State != JobDone && ownerAlive(owner, live, now) && !s.endedBy(owner, end)
+	held := err == nil && s.State != history.JobDone && ownerAlive(owner, live, now) && !s.endedBy(owner, end)
 	switch {
-	case s.State == JobDone:
+	case s.State == history.JobDone:
 		code, percent := 0, 100.0
 		if s.differs {
 			code = fail.Verify.ExitCode()
@@ -201,13 +202,13 @@ func (s *State) judge(now time.Time, begun bool) {
 	case end != nil && !end.Ended.Before(s.Last) && end.Status != "done":
 		s.ended(end)
 	case len(s.Attempts) > 0:
-		a := lastOf(s.Attempts)
+		a := history.LastAttempt(s.Attempts)
 		s.State, s.Error, s.ErrorKind, s.Ended, s.Resumable = a.State, a.Error, a.Kind, a.Ended, true
 		if k, ok := fail.ParseKind(a.Kind); ok {
 			s.ExitCode = new(k.ExitCode())
 		}
 	case begun:
-		s.State, s.Resumable, s.Ended = JobInterrupted, true, s.Last
+		s.State, s.Resumable, s.Ended = history.JobInterrupted, true, s.Last
 	}
 }
 
@@ -217,18 +218,18 @@ func (s *State) endedBy(o journal.Owner, end *Ending) bool {
 	if end != nil && end.PID == o.PID && end.Host == o.Host && !end.Ended.Before(o.Since) {
 		return true
 	}
-	a := lastOf(s.Attempts)
-	return a.PID == o.PID && a.Host == o.Host && (a.State == JobFailed || a.State == JobStopped)
+	a := history.LastAttempt(s.Attempts)
+	return a.PID == o.PID && a.Host == o.Host && (a.State == history.JobFailed || a.State == history.JobStopped)
 }
 
 // run fills in the state of a running job.
 func (s *State) run(o journal.Owner, live *Live) {
-	s.State, s.PID, s.Host = JobRunning, o.PID, o.Host
+	s.State, s.PID, s.Host = history.JobRunning, o.PID, o.Host
 	if live == nil || live.PID != o.PID || live.Host != o.Host || live.Updated.Before(o.Since) {
-		if a := lastOf(s.Attempts); a.PID != o.PID || a.Host != o.Host {
+		if a := history.LastAttempt(s.Attempts); a.PID != o.PID || a.Host != o.Host {
 			s.Began, s.Phase = o.Since, "plan"
 		} else {
-			a.State = JobRunning
+			a.State = history.JobRunning
 		}
 		return
 	}
@@ -237,23 +238,23 @@ func (s *State) run(o journal.Owner, live *Live) {
 	if n := len(live.Progress.Phases); n > 0 {
 		s.Rows = live.Progress.Phases[n-1].Done.Rows
 	}
-	if a := lastOf(s.Attempts); a.PID == o.PID {
-		a.State = JobRunning
+	if a := history.LastAttempt(s.Attempts); a.PID == o.PID {
+		a.State = history.JobRunning
 	}
 }
 
 // ended fills in the state of a job whose last attempt has recorded its own end.
 func (s *State) ended(e *Ending) {
-	s.State, s.ExitCode, s.Error, s.ErrorKind, s.Ended, s.Last = JobFailed, &e.ExitCode, e.Error, e.Kind, e.Ended, e.Ended
+	s.State, s.ExitCode, s.Error, s.ErrorKind, s.Ended, s.Last = history.JobFailed, &e.ExitCode, e.Error, e.Kind, e.Ended, e.Ended
 	s.Attempt = max(s.Attempt, e.Attempt)
 	if s.Began.IsZero() || e.Attempt == 0 {
 		s.Began = e.Began
 	}
-	if e.Status == string(JobStopped) {
-		s.State = JobStopped
+	if e.Status == string(history.JobStopped) {
+		s.State = history.JobStopped
 	}
 	s.Resumable = true
-	if a := lastOf(s.Attempts); a.Attempt == e.Attempt {
+	if a := history.LastAttempt(s.Attempts); a.Attempt == e.Attempt {
 		a.State, a.Error, a.Kind, a.Ended = s.State, e.Error, e.Kind, e.Ended
 	}
 }
@@ -261,9 +262,9 @@ func (s *State) ended(e *Ending) {
 // StateText returns the status of the job in words.
 func (s *State) StateText() string {
 	switch s.Undo {
-	case UndoRunning:
+	case history.UndoRunning:
 		return string(s.State) + ", undo under way"
-	case UndoDone:
+	case history.UndoDone:
 		return string(s.State) + ", undone"
 	}
 	if s.Resumable {
@@ -276,27 +277,10 @@ func (s *State) StateText() string {
 // percentage.
 func (s *State) PhaseText() string {
 	switch {
-	case s.State == JobDone || s.Phase == "":
+	case s.State == history.JobDone || s.Phase == "":
 		return "-"
 	case s.Percent != nil:
 		return fmt.Sprintf("%s %.0f%%", s.Phase, *s.Percent)
 	}
 	return s.Phase
-}
-
-// Text describes the state of one table of a job of several; bytes formats a number
-// of bytes.
-func (t TableState) Text(bytes func(int64) string) string {
-	name := "table " + t.Table
-	if t.Index != "" {
-		name = fmt.Sprintf("index %s in table %s", t.Index, t.Table)
-	}
-	state := string(t.State)
-	if t.Undo != "" {
-		state += ", undo " + t.Undo
-	}
-	if t.Undo == UndoDone {
-		state = t.Undo
-	}
-	return fmt.Sprintf("%s: %s, %s in %s of %s for %s, %s loaded", name, state, setting.Count(t.Rows, "row"), setting.Count(t.HFiles, "HFile"), bytes(t.Bytes), setting.Count(t.Regions, "region"), setting.Count(t.Loaded, "file"))
 }

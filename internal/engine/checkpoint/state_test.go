@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
@@ -93,51 +94,53 @@ func TestReadJob(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		files stateFiles
-		want  Status
+		want  history.Status
 		check func(*State) bool
 	}{
-		{"empty", stateFiles{}, JobUnknown, func(s *State) bool { return !s.Resumable }},
+		{"empty", stateFiles{}, history.JobUnknown, func(s *State) bool { return !s.Resumable }},
 		{"done", stateFiles{journal: planLine + "\n" + attemptLine(1, me, host) + "\n" + builtLines + "\n" + loadedLines + "\n" + `"event":"done","result":{"table":"ns:t"}`, lock: signed(me, host, now)},
-			JobDone, func(s *State) bool {
-				return s.Rows == 11 && s.HFiles == 2 && s.Bytes == 250 && s.Loaded == 1 && *s.Percent == 100 && *s.ExitCode == 0 && s.Regions == 3 && s.InBytes == 77 && s.Taken[0].Server == "rs1" && s.Attempts[0].State == JobDone
+			history.JobDone, func(s *State) bool {
+				return s.Rows == 11 && s.HFiles == 2 && s.Bytes == 250 && s.Loaded == 1 && *s.Percent == 100 && *s.ExitCode == 0 && s.Regions == 3 && s.InBytes == 77 && s.Taken[0].Server == "rs1" && s.Attempts[0].State == history.JobDone
 			}},
 		{"done, and undone by another attempt", stateFiles{journal: planLine + "\n" + attemptLine(1, me, host) + "\n" + builtLines + "\n" + loadedLines + "\n" + `"event":"done","result":{"table":"ns:t"}` + "\n" + attemptLine(2, me, host) + "\n" + `"event":"undoing","snapshot":"s","timestamp":5` + "\n" + `"event":"undone"`, lock: signed(me, host, now)},
-			JobDone, func(s *State) bool {
-				return s.Attempt == 2 && s.Ended.Sub(s.Began) == 2*time.Second && s.Undo == UndoDone
+			history.JobDone, func(s *State) bool {
+				return s.Attempt == 2 && s.Ended.Sub(s.Began) == 2*time.Second && s.Undo == history.UndoDone
 			}},
 		{"done, of a directory's files", stateFiles{journal: planLine + "\n" + attemptLine(1, me, host) + "\n" + loadedLines + "\n" + `"event":"done","result":{"table":"ns:t","manifest":{"hfiles":2,"bytes":250,"digest":{"rows":11}}}`, lock: signed(me, host, now)},
-			JobDone, func(s *State) bool { return s.Rows == 11 && s.HFiles == 2 && s.Bytes == 250 }},
+			history.JobDone, func(s *State) bool { return s.Rows == 11 && s.HFiles == 2 && s.Bytes == 250 }},
 		{"running", stateFiles{journal: planLine + "\n" + attemptLine(1, me, host), lock: signed(me, host, now), live: live(me, host, now)},
-			JobRunning, func(s *State) bool {
-				return s.Phase == "write" && *s.Percent == 42 && s.Rows == 9 && s.JobID == "night" && s.Attempts[0].State == JobRunning
+			history.JobRunning, func(s *State) bool {
+				return s.Phase == "write" && *s.Percent == 42 && s.Rows == 9 && s.JobID == "night" && s.Attempts[0].State == history.JobRunning
 			}},
-		{"running, without a word", stateFiles{journal: planLine + "\n" + attemptLine(1, me, host), lock: signed(me, host, now)}, JobRunning, func(s *State) bool { return s.Phase == "read" }},
+		{"running, without a word", stateFiles{journal: planLine + "\n" + attemptLine(1, me, host), lock: signed(me, host, now)}, history.JobRunning, func(s *State) bool { return s.Phase == "read" }},
 		{"begins again", stateFiles{journal: planLine + "\n" + attemptLine(1, nobody, host) + "\n" + `"event":"failed","error":"x"`, lock: signed(me, host, now), live: live(nobody, host, at)},
-			JobRunning, func(s *State) bool { return s.Phase == "plan" && s.PID == me && s.Attempts[0].State == JobFailed }},
+			history.JobRunning, func(s *State) bool {
+				return s.Phase == "plan" && s.PID == me && s.Attempts[0].State == history.JobFailed
+			}},
 		{"killed", stateFiles{journal: planLine + "\n" + attemptLine(1, nobody, host) + "\n" + builtLines, torn: `{"seq":9,"ti`, lock: signed(nobody, host, at), live: live(nobody, host, at)},
-			JobInterrupted, func(s *State) bool { return s.Resumable && s.Phase == "load" && s.Rows == 11 && s.JobID == "night" }},
-		{"killed, number used again", stateFiles{journal: planLine + "\n" + attemptLine(1, 1, host), lock: signed(1, host, time.Unix(1000, 0))}, JobInterrupted, nil},
-		{"another machine, lively", stateFiles{journal: planLine + "\n" + attemptLine(1, 7, "elsewhere"), lock: signed(7, "elsewhere", now), live: live(7, "elsewhere", now)}, JobRunning, nil},
-		{"another machine, silent", stateFiles{journal: planLine + "\n" + attemptLine(1, 7, "elsewhere"), lock: signed(7, "elsewhere", at), live: live(7, "elsewhere", at)}, JobInterrupted, nil},
+			history.JobInterrupted, func(s *State) bool { return s.Resumable && s.Phase == "load" && s.Rows == 11 && s.JobID == "night" }},
+		{"killed, number used again", stateFiles{journal: planLine + "\n" + attemptLine(1, 1, host), lock: signed(1, host, time.Unix(1000, 0))}, history.JobInterrupted, nil},
+		{"another machine, lively", stateFiles{journal: planLine + "\n" + attemptLine(1, 7, "elsewhere"), lock: signed(7, "elsewhere", now), live: live(7, "elsewhere", now)}, history.JobRunning, nil},
+		{"another machine, silent", stateFiles{journal: planLine + "\n" + attemptLine(1, 7, "elsewhere"), lock: signed(7, "elsewhere", at), live: live(7, "elsewhere", at)}, history.JobInterrupted, nil},
 		{"failed while it lives on", stateFiles{journal: planLine + "\n" + attemptLine(1, me, host) + "\n" + `"event":"failed","error":"hdfs is full"`, lock: signed(me, host, at)},
-			JobFailed, func(s *State) bool { return s.Error == "hdfs is full" && s.Resumable }},
+			history.JobFailed, func(s *State) bool { return s.Error == "hdfs is full" && s.Resumable }},
 		{"a difference was found", stateFiles{journal: planLine + "\n" + attemptLine(1, nobody, host) + "\n" + builtLines + "\n" + `"event":"failed","error":"the table differs","phase":"verify"`, lock: signed(nobody, host, at)},
-			JobFailed, func(s *State) bool { return s.Error == "the table differs" && s.Phase == "verify" && s.Resumable }},
+			history.JobFailed, func(s *State) bool { return s.Error == "the table differs" && s.Phase == "verify" && s.Resumable }},
 		{"killed in its verification", stateFiles{journal: planLine + "\n" + attemptLine(1, nobody, host) + "\n" + builtLines + "\n" + `"event":"loading","files":[{}]` + "\n" + loadedLines, lock: signed(nobody, host, at)},
-			JobInterrupted, func(s *State) bool { return s.Phase == "verify" }},
+			history.JobInterrupted, func(s *State) bool { return s.Phase == "verify" }},
 		{"killed in its load", stateFiles{journal: planLine + "\n" + attemptLine(1, nobody, host) + "\n" + builtLines + "\n" + `"event":"loading","files":[{},{"path":"x"}]` + "\n" + loadedLines, lock: signed(nobody, host, at)},
-			JobInterrupted, func(s *State) bool { return s.Phase == "load" }},
+			history.JobInterrupted, func(s *State) bool { return s.Phase == "load" }},
 		{"stopped, as its journal says", stateFiles{journal: planLine + "\n" + attemptLine(1, me, host) + "\n" + `"event":"failed","error":"context canceled","stopped":true`, lock: signed(me, host, at)},
-			JobStopped, func(s *State) bool { return s.Resumable && s.Error == "context canceled" }},
+			history.JobStopped, func(s *State) bool { return s.Resumable && s.Error == "context canceled" }},
 		{"refused", stateFiles{ending: &Ending{Schema: 1, Status: "failed", ExitCode: 3, Error: "no table", Kind: "check", Table: "ns:t", JobID: "night", Ended: now}, lock: signed(nobody, host, now)},
-			JobFailed, func(s *State) bool {
+			history.JobFailed, func(s *State) bool {
 				return *s.ExitCode == 3 && s.Table == "ns:t" && s.JobID == "night" && s.Error == "no table"
 			}},
 		{"stopped", stateFiles{journal: planLine + "\n" + attemptLine(2, me, host), ending: &Ending{Schema: 1, Status: "stopped", ExitCode: 143, Error: "context canceled", Attempt: 2, PID: me, Host: host, Ended: now}, lock: signed(me, host, at)},
-			JobStopped, func(s *State) bool { return *s.ExitCode == 143 && s.Attempts[0].State == JobStopped }},
-		{"killed after a failure", stateFiles{journal: planLine + "\n" + attemptLine(2, nobody, host), ending: &Ending{Schema: 1, Status: "failed", ExitCode: 6, Attempt: 1, Ended: at}, lock: signed(nobody, host, at)}, JobInterrupted, nil},
-		{"other versions", stateFiles{journal: planLine + "\n" + attemptLine(1, nobody, host) + "\n" + `"event":"sung","loud":true`, live: &Live{Schema: 9}, ending: &Ending{Schema: 9}}, JobInterrupted, nil},
-		{"damaged", stateFiles{journal: planLine, torn: "nonsense\n{}\n"}, JobUnknown, func(s *State) bool { return strings.Contains(s.Error, "line 2") && s.Table == "ns:t" }},
+			history.JobStopped, func(s *State) bool { return *s.ExitCode == 143 && s.Attempts[0].State == history.JobStopped }},
+		{"killed after a failure", stateFiles{journal: planLine + "\n" + attemptLine(2, nobody, host), ending: &Ending{Schema: 1, Status: "failed", ExitCode: 6, Attempt: 1, Ended: at}, lock: signed(nobody, host, at)}, history.JobInterrupted, nil},
+		{"other versions", stateFiles{journal: planLine + "\n" + attemptLine(1, nobody, host) + "\n" + `"event":"sung","loud":true`, live: &Live{Schema: 9}, ending: &Ending{Schema: 9}}, history.JobInterrupted, nil},
+		{"damaged", stateFiles{journal: planLine, torn: "nonsense\n{}\n"}, history.JobUnknown, func(s *State) bool { return strings.Contains(s.Error, "line 2") && s.Table == "ns:t" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, err := Read(c.files.write(t, at))
@@ -194,7 +197,7 @@ func TestStatusTakesNoLock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err := Read(dir); err != nil || s.State != JobRunning || s.PID != os.Getpid() || !IsOurs(dir) {
+		if s, err := Read(dir); err != nil || s.State != history.JobRunning || s.PID != os.Getpid() || !IsOurs(dir) {
 			t.Fatalf("%+v, %v", s, err)
 		}
 		if err := l.Release(); err != nil {
@@ -233,7 +236,7 @@ func BenchmarkReadJob(b *testing.B) {
 			dir := writeJournal(b, b.TempDir(), "ns_t-0123456789ab", time.Hour, records...)
 			for b.Loop() {
 				s, err := Read(dir)
-				if err != nil || s.State == JobUnknown || s.Loaded != regions || len(s.Taken) != regions {
+				if err != nil || s.State == history.JobUnknown || s.Loaded != regions || len(s.Taken) != regions {
 					b.Fatalf("%+v, %v", s.Error, err)
 				}
 			}
@@ -287,7 +290,7 @@ func TestCommandsWithoutLoads(t *testing.T) {
 	} {
 		s, err := Read(stateFiles{journal: journal}.write(t, time.Now()))
 		testcheck.Must(t, err)
-		if got := fmt.Sprint(s.Command, " ", *s.ExitCode); got != want || s.State != JobDone {
+		if got := fmt.Sprint(s.Command, " ", *s.ExitCode); got != want || s.State != history.JobDone {
 			t.Errorf("%s: %q, want %q", journal, got, want)
 		}
 	}

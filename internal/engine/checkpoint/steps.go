@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
@@ -82,19 +83,19 @@ func (st *Job) Check(ctx context.Context) error { return st.lock.Check(ctx) }
 // Fail records why the attempt of this process ends, once. The record is information for people: without it the journal says that the attempt was
 // interrupted.
 func (st *Job) Fail(ctx context.Context, cause error) {
-	if !st.begun || lastOf(st.Attempts).State != JobInterrupted {
+	if !st.begun || history.LastAttempt(st.Attempts).State != history.JobInterrupted {
 		return
 	}
 	text := cause.Error()
 	if st.Finished { // an undo of a finished job
 		text = "undo: " + text
 	}
-	r := FailedRecord{Error: text, Stopped: ctx.Err() != nil}
+	r := history.FailedRecord{Error: text, Stopped: ctx.Err() != nil}
 	if !r.Stopped {
 		r.Kind = fail.KindOf(cause).String()
 	}
 	if fail.KindOf(cause) == fail.Verify {
 		r.Phase = "verify"
 	}
-	_ = st.Record(EventFailed, r)
+	_ = st.Record(history.EventFailed, r)
 }

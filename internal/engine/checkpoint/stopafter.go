@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 )
 
@@ -24,7 +25,7 @@ type stopAfter struct {
 
 func newStopAfter() stopAfter {
 	event, rest, _ := strings.Cut(os.Getenv("BULKLOAD_TEST_STOP_AFTER"), ":")
-	if event != "" && !slices.ContainsFunc(eventInfos(), func(i eventInfo) bool { return string(i.Event) == event }) {
+	if event != "" && !slices.ContainsFunc(history.Events(), func(i history.EventInfo) bool { return string(i.Event) == event }) {
 		fmt.Fprintf(os.Stderr, "BULKLOAD_TEST_STOP_AFTER: no journal has an event %q\n", event)
 		os.Exit(otherState)
 	}
@@ -37,9 +38,11 @@ func newStopAfter() stopAfter {
 }
 
 func (s *stopAfter) seen(st *Job, r journal.Record) {
-	if err := st.asJournal(); err != nil {
-		fmt.Fprintf(os.Stderr, "after record %d (%s): %v\n", r.Seq, r.Event, err)
-		os.Exit(otherState)
+	if st.Log != nil {
+		if err := st.Differences(st.Dir); err != nil {
+			fmt.Fprintf(os.Stderr, "after record %d (%s): %v\n", r.Seq, r.Event, err)
+			os.Exit(otherState)
+		}
 	}
 	if s.event != r.Event {
 		return

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 )
 
@@ -17,7 +18,7 @@ func TestWeightsStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := HistoryOf(records)
+	h, err := history.Of(records)
 	if err != nil || h.Submission != nil || !slices.Equal(h.Weights, []int64{5, 9}) {
 		t.Errorf("%v, submission %+v, weights %v", err, h.Submission, h.Weights)
 	}

@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
-	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
@@ -18,59 +17,6 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
 )
-
-func severalTables(change func(*spec.TableSpec)) spec.Spec {
-	x := spec.TableSpec{Table: "x", Key: "v", Columns: []string{"id"}}
-	if change != nil {
-		change(&x)
-	}
-	return spec.Spec{Table: "t", Key: "id + v", Inputs: []string{"/in"}, Timestamp: 5, Tables: []spec.TableSpec{{Index: "i", Table: "by_v", Key: "v + id"}, x}}
-}
-
-// TestTablesAreInThePlan compares a job's settings of its further tables with its plan, by table, and rebuilds their plans.
-func TestTablesAreInThePlan(t *testing.T) {
-	plan := func(s spec.Spec) PlanRecord {
-		p := Asked(jobtest.Resolve(t, s), nil)
-		p.Columns = []string{"id", "v"}
-		p.Tables = AskedTables(jobtest.Resolve(t, s), nil)
-		for i := range p.Tables {
-			p.Tables[i].Family = jobtest.Family
-			if p.Tables[i].Mapping != nil {
-				p.Tables[i].Families = []spec.Family{jobtest.Family}
-			}
-		}
-		return p
-	}
-	was := plan(severalTables(nil))
-	for says, change := range map[string]func(*spec.TableSpec){
-		"":                             nil,
-		"table x: the mapping was":     func(s *spec.TableSpec) { s.Columns = []string{"v"} },
-		"table x: duplicates was fail": func(s *spec.TableSpec) { s.Duplicates = "last" },
-		"table x: the filter was the job's, it is id != ''": func(s *spec.TableSpec) { s.Filter = "id != ''" },
-		"table x: empty was skip":                           func(s *spec.TableSpec) { s.Empty = "store" },
-		"the list of further tables was [x by":              func(s *spec.TableSpec) { s.Table = "y" },
-	} {
-		err := was.Same(plan(severalTables(change)))
-		if (err == nil) != (says == "") || err != nil && (fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), says)) {
-			t.Errorf("%q: %v", says, err)
-		}
-	}
-	for i, want := range []string{"x [{f id}]", "by_v [{f _row}]"} {
-		p, err := was.Of(1+i).BuildPlan(jobtest.Family, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := (&build.Resume{Done: &build.Done{Built: &manifest.Manifest{}}}).Manifests([]build.Table{{Plan: p}})
-		if err != nil || fmt.Sprint(p.Table, " ", m[0].Cells) != want || p.Timestamp != 5 {
-			t.Errorf("%v: %s %v at %d, want %s", err, p.Table, m[0].Cells, p.Timestamp, want)
-		}
-	}
-	one := severalTables(nil)
-	one.Tables = nil
-	if err := was.Same(plan(one)); err == nil {
-		t.Error("a job without its further tables is the same")
-	}
-}
 
 // journalOf returns the records in a job's directory.
 func journalOf(t *testing.T, dir string) []journal.Record {
@@ -89,7 +35,7 @@ func journalOf(t *testing.T, dir string) []journal.Record {
 
 // TestTablesOfAJournal checks that a history keeps the loads of several tables apart.
 func TestTablesOfAJournal(t *testing.T) {
-	s := severalTables(nil)
+	s := spec.Spec{Table: "t", Key: "id + v", Inputs: []string{"/in"}, Timestamp: 5, Tables: []spec.TableSpec{{Table: "x", Key: "v", Columns: []string{"id"}}}}
 	id, err := Identify(jobtest.Env(t), jobtest.Resolve(t, s), "")
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +52,7 @@ func TestTablesOfAJournal(t *testing.T) {
 	file := func(path string) []loader.HFile {
 		return []loader.HFile{{Family: "f", Path: path, First: rowkey.Key("a"), Last: rowkey.Key("b")}}
 	}
-	record := func(e Event, data any) {
+	record := func(e history.Event, data any) {
 		t.Helper()
 		if err := st.Record(e, data); err != nil {
 			t.Fatal(err)
@@ -118,17 +64,17 @@ func TestTablesOfAJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	record(EventPlan, PlanRecord{Table: "t", Splits: []rowkey.Key{rowkey.Key("m")}, Tables: []PlanRecord{{Table: "x"}}})
-	record(EventWritten, build.WrittenRecord{File: manifest.File{Name: "f/1", Region: 1, Rows: 2, Bytes: 10}})
-	record(EventWritten, build.WrittenRecord{File: manifest.File{Name: "f/2", Region: 0, Rows: 3, Bytes: 20}, Ordinal: 2})
+	record(history.EventPlan, history.PlanRecord{Table: "t", Splits: []rowkey.Key{rowkey.Key("m")}, Tables: []history.PlanRecord{{Table: "x"}}})
+	record(history.EventWritten, build.WrittenRecord{File: manifest.File{Name: "f/1", Region: 1, Rows: 2, Bytes: 10}})
+	record(history.EventWritten, build.WrittenRecord{File: manifest.File{Name: "f/2", Region: 0, Rows: 3, Bytes: 20}, Ordinal: 2})
 	turn(0)
-	record(EventLoading, FilesRecord{Files: file("1")})
-	record(EventPrepared, TokenRecord{"first"})
-	record(EventSending, SendingRecord{Groups: []FilesRecord{{Region: "r", Files: file("1")}}})
-	record(EventLoaded, FilesRecord{Region: "r", Files: file("1")})
+	record(history.EventLoading, history.FilesRecord{Files: file("1")})
+	record(history.EventPrepared, history.TokenRecord{Token: "first"})
+	record(history.EventSending, history.SendingRecord{Groups: []history.FilesRecord{{Region: "r", Files: file("1")}}})
+	record(history.EventLoaded, history.FilesRecord{Region: "r", Files: file("1")})
 	turn(1)
-	record(EventLoading, FilesRecord{Files: file("2")})
-	record(EventSending, SendingRecord{Groups: []FilesRecord{{Region: "r", Files: file("2")}}})
+	record(history.EventLoading, history.FilesRecord{Files: file("2")})
+	record(history.EventSending, history.SendingRecord{Groups: []history.FilesRecord{{Region: "r", Files: file("2")}}})
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -137,16 +83,16 @@ func TestTablesOfAJournal(t *testing.T) {
 	if st.Written[1].Name != "f/1" || st.Written[2].Name != "f/2" || len(st.Written) != 2 {
 		t.Errorf("written: %+v", st.Written)
 	}
-	if got := fmt.Sprint(st.unresolved(), st.AnyLoading(), st.table, st.Token); got != "[2] true 1" {
+	if got := fmt.Sprint(st.Unresolved(), st.AnyLoading(), st.Current, st.Token); got != "[2] true 1" {
 		t.Errorf("behind the second table's request: %s", got)
 	}
 	turn(0)
-	if st.Files["1"] != FileLoaded || len(st.Files) != 1 || st.Token != "first" || !st.Loading {
-		t.Errorf("the first table: %+v", st.tableLoad)
+	if st.Files["1"] != history.FileLoaded || len(st.Files) != 1 || st.Token != "first" || !st.Loading {
+		t.Errorf("the first table: %+v", st.Files)
 	}
 	turn(2)
-	if len(st.Files) != 0 || st.Loading || !st.AnyLoading() || fmt.Sprint(st.unresolved()) != "[2]" {
-		t.Errorf("a table whose load has not begun: %+v", st.tableLoad)
+	if len(st.Files) != 0 || st.Loading || !st.AnyLoading() || fmt.Sprint(st.Unresolved()) != "[2]" {
+		t.Errorf("a table whose load has not begun: %+v", st.Files)
 	}
 	state := &State{}
 	state.restore(&st.History)
@@ -157,20 +103,20 @@ func TestTablesOfAJournal(t *testing.T) {
 		t.Errorf("by table: %s, want %s", got, want)
 	}
 	turn(0)
-	record(EventVerified, &result.Verification{Mode: "full"})
-	record(EventBuilt, BuiltRecord{Manifest: &manifest.Manifest{Digest: manifest.Digest{Rows: 7}, HFiles: 3, Bytes: 70}, Tables: []*manifest.Manifest{{Digest: manifest.Digest{Rows: 8}, HFiles: 4, Bytes: 80}}})
-	h, err := HistoryOf(journalOf(t, st.Dir))
+	record(history.EventVerified, &result.Verification{Mode: "full"})
+	record(history.EventBuilt, history.BuiltRecord{Manifest: &manifest.Manifest{Digest: manifest.Digest{Rows: 7}, HFiles: 3, Bytes: 70}, Tables: []*manifest.Manifest{{Digest: manifest.Digest{Rows: 8}, HFiles: 4, Bytes: 80}}})
+	h, err := history.Of(journalOf(t, st.Dir))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := fmt.Sprint(h.tableStates()), "[{t  verified 7 3 70 2 1 0 } {x  loading 8 4 80 1 0 1 }]"; got != want {
+	if got, want := fmt.Sprint(h.TableStates()), "[{t  verified 7 3 70 2 1 0 } {x  loading 8 4 80 1 0 1 }]"; got != want {
 		t.Errorf("by table when all are built: %s, want %s", got, want)
 	}
-	if one := (&History{Plan: &PlanRecord{Table: "t"}}).tableStates(); one != nil {
+	if one := (&history.History{Plan: &history.PlanRecord{Table: "t"}}).TableStates(); one != nil {
 		t.Errorf("a job of one table: %v", one)
 	}
 	trace, err := ReadTrace(st.Dir)
-	if err != nil || trace.Status() != JobUnresolved {
+	if err != nil || trace.Status() != history.JobUnresolved {
 		t.Errorf("%v, %v", trace.Status(), err)
 	}
 }

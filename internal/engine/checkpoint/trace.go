@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
@@ -25,27 +26,27 @@ import (
 // be removed. If the journal cannot be interpreted it is broken, and the job is
 // kept.
 type Trace struct {
-	History
+	history.History
 	broken error // why the journal does not have the job's outcome
 }
 
 // Status returns the job's status according to the journal.
-func (t *Trace) Status() Status {
+func (t *Trace) Status() history.Status {
 	switch {
 	case t.broken != nil:
-		return JobUnknown
-	case t.undoRunning():
-		return JobUnresolved
+		return history.JobUnknown
+	case t.UndoRunning():
+		return history.JobUnresolved
 	case t.Finished:
-		return JobDone
-	case len(t.unresolved()) > 0:
-		return JobUnresolved
+		return history.JobDone
+	case len(t.Unresolved()) > 0:
+		return history.JobUnresolved
 	}
-	return JobAbandoned
+	return history.JobAbandoned
 }
 
 // plan returns the job's plan, zero if no record has it.
-func (t *Trace) plan() (p PlanRecord) {
+func (t *Trace) plan() (p history.PlanRecord) {
 	if t.Plan != nil {
 		p = *t.Plan
 	}
@@ -55,7 +56,7 @@ func (t *Trace) plan() (p PlanRecord) {
 // ID returns the digits in the name of the job's directory, empty without a plan.
 func (t *Trace) ID() string {
 	id := t.plan().Job
-	return id[:min(len(id), StateDigits)]
+	return id[:min(len(id), history.StateDigits)]
 }
 
 // ReadTrace reads the journal in a state directory.
@@ -81,7 +82,7 @@ func lockTrace(dir string) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Trace{History: History{Finished: true, Last: info.ModTime()}}, nil
+	return &Trace{History: history.History{Finished: true, Last: info.ModTime()}}, nil
 }
 
 // ReadStaged reads the copy of a journal in a staging directory.
@@ -124,7 +125,7 @@ func traceOf(name string, r io.Reader) (*Trace, error) {
 	}
 	t := &Trace{}
 	records, broken := journal.Read(bytes.NewReader(b))
-	t.History, err = HistoryOf(records)
+	t.History, err = history.Of(records)
 	if broken = cmp.Or(broken, err); broken == nil && len(records) == 0 {
 		broken = errNoRecord
 	}
@@ -152,17 +153,17 @@ func LastResult(name string) *result.Result {
 		return nil
 	}
 	var r journal.Record
-	for r.Event = string(EventCleaned); Event(r.Event) == EventCleaned; b = b[:len(b)-len(r.Data)] {
+	for r.Event = string(history.EventCleaned); history.Event(r.Event) == history.EventCleaned; b = b[:len(b)-len(r.Data)] {
 		b = bytes.TrimRight(b, "\n")
 		r = journal.Record{Data: b[bytes.LastIndexByte(b, '\n')+1:]}
 		if json.Unmarshal(r.Data, &r) != nil {
 			return nil
 		}
 	}
-	if Event(r.Event) != EventDone {
+	if history.Event(r.Event) != history.EventDone {
 		return nil
 	}
-	done, err := Decode[DoneRecord](r)
+	done, err := history.Decode[history.DoneRecord](r)
 	if err != nil {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
@@ -33,12 +34,12 @@ func doneJob(t *testing.T, state string) string {
 	defer st.Close()
 	files := []loader.HFile{{Family: "f", Path: "hdfs://nn/s/f/aa", Cells: 5}}
 	for _, r := range []struct {
-		event Event
+		event history.Event
 		data  any
 	}{
-		{EventPlan, PlanRecord{Job: "0123456789abcdef", Table: "t", Timestamp: 7}}, {EventAttempt, AttemptRecord{Attempt: 1}},
-		{EventWritten, build.WrittenRecord{}}, {EventBuilt, BuiltRecord{Manifest: &manifest.Manifest{}}}, {EventLoading, FilesRecord{Files: files}},
-		{EventPrepared, TokenRecord{"/hbase/staging/x"}}, {EventLoaded, FilesRecord{Files: files}}, {EventDone, DoneRecord{Result: &result.Result{}}},
+		{history.EventPlan, history.PlanRecord{Job: "0123456789abcdef", Table: "t", Timestamp: 7}}, {history.EventAttempt, history.AttemptRecord{Attempt: 1}},
+		{history.EventWritten, build.WrittenRecord{}}, {history.EventBuilt, history.BuiltRecord{Manifest: &manifest.Manifest{}}}, {history.EventLoading, history.FilesRecord{Files: files}},
+		{history.EventPrepared, history.TokenRecord{Token: "/hbase/staging/x"}}, {history.EventLoaded, history.FilesRecord{Files: files}}, {history.EventDone, history.DoneRecord{Result: &result.Result{}}},
 	} {
 		if err := st.Record(r.event, r.data); err != nil {
 			t.Fatal(err)
@@ -53,23 +54,23 @@ func TestUndoIsReplayed(t *testing.T) {
 	dir := doneJob(t, state)
 	markers := []loader.HFile{{Family: "f", Path: "hdfs://nn/u/f/bb", Cells: 3}}
 	for _, step := range []struct {
-		event  Event
+		event  history.Event
 		data   any
-		status Status // of clean
-		undo   string // of status
+		status history.Status // of clean
+		undo   string         // of status
 		built  bool
 		sent   int
 	}{
-		{"", nil, JobDone, "", false, 0},
-		{EventUndoing, UndoRecord{Timestamp: 7, Snapshot: "s", Created: 9, Staging: "hdfs://nn/u"}, JobUnresolved, UndoRunning, false, 0},
-		{EventUndoing, UndoRecord{}, JobDone, "", false, 0},
-		{EventUndoing, UndoRecord{Timestamp: 7, Snapshot: "s2", Created: 10, Staging: "hdfs://nn/u2"}, JobUnresolved, UndoRunning, false, 0},
-		{EventAttempt, AttemptRecord{Attempt: 2}, JobUnresolved, UndoRunning, false, 0},
-		{EventMarkers, MarkersRecord{Undo: &result.Undo{Timestamp: 7, Markers: 3}, Files: markers}, JobUnresolved, UndoRunning, true, 0},
-		{EventLoading, FilesRecord{Files: markers}, JobUnresolved, UndoRunning, true, 0},
-		{EventSending, SendingRecord{Groups: []FilesRecord{{Region: "ab", Files: markers}}}, JobUnresolved, UndoRunning, true, 1},
-		{EventLoaded, FilesRecord{Region: "ab", Files: markers}, JobUnresolved, UndoRunning, true, 0},
-		{EventUndone, UndoneRecord{&result.Undo{Timestamp: 7, Markers: 3, Verify: "full"}}, JobDone, UndoDone, true, 0},
+		{"", nil, history.JobDone, "", false, 0},
+		{history.EventUndoing, history.UndoRecord{Timestamp: 7, Snapshot: "s", Created: 9, Staging: "hdfs://nn/u"}, history.JobUnresolved, history.UndoRunning, false, 0},
+		{history.EventUndoing, history.UndoRecord{}, history.JobDone, "", false, 0},
+		{history.EventUndoing, history.UndoRecord{Timestamp: 7, Snapshot: "s2", Created: 10, Staging: "hdfs://nn/u2"}, history.JobUnresolved, history.UndoRunning, false, 0},
+		{history.EventAttempt, history.AttemptRecord{Attempt: 2}, history.JobUnresolved, history.UndoRunning, false, 0},
+		{history.EventMarkers, history.MarkersRecord{Undo: &result.Undo{Timestamp: 7, Markers: 3}, Files: markers}, history.JobUnresolved, history.UndoRunning, true, 0},
+		{history.EventLoading, history.FilesRecord{Files: markers}, history.JobUnresolved, history.UndoRunning, true, 0},
+		{history.EventSending, history.SendingRecord{Groups: []history.FilesRecord{{Region: "ab", Files: markers}}}, history.JobUnresolved, history.UndoRunning, true, 1},
+		{history.EventLoaded, history.FilesRecord{Region: "ab", Files: markers}, history.JobUnresolved, history.UndoRunning, true, 0},
+		{history.EventUndone, history.UndoneRecord{Undo: &result.Undo{Timestamp: 7, Markers: 3, Verify: "full"}}, history.JobDone, history.UndoDone, true, 0},
 	} {
 		st, err := OpenDir(t.Context(), nil, dir, 0, progress.Events{})
 		if err != nil {
@@ -97,7 +98,7 @@ func TestUndoIsReplayed(t *testing.T) {
 		if u := trace.Undo; step.undo != "" && (u.Timestamp != 7 || u.Built != step.built || u.Built && len(u.Markers[0]) != 1) {
 			t.Errorf("after %s: %+v", step.event, u)
 		}
-		if step.event == EventUndoing && (trace.Loading || trace.Token != "" || len(trace.Files) > 0) && step.undo != "" {
+		if step.event == history.EventUndoing && (trace.Loading || trace.Token != "" || len(trace.Files) > 0) && step.undo != "" {
 			t.Errorf("the undo begins with the load's files: %v, %q, %v", trace.Loading, trace.Token, trace.Files)
 		}
 	}
@@ -105,7 +106,7 @@ func TestUndoIsReplayed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Undone == nil || s.Undone.Markers != 3 || s.UndoneAt.IsZero() || s.State != JobDone {
+	if s.Undone == nil || s.Undone.Markers != 3 || s.UndoneAt.IsZero() || s.State != history.JobDone {
 		t.Errorf("status of an undone job: %+v", s)
 	}
 }
@@ -120,35 +121,35 @@ func TestUndoOfTablesIsReplayed(t *testing.T) {
 		return []loader.HFile{{Family: "f", Path: "hdfs://nn/" + name, Cells: 1}}
 	}
 	m := &manifest.Manifest{HFiles: 1}
-	undo := MarkersRecord{Undo: &result.Undo{Timestamp: 7, Tables: []*result.Undo{{}, {}}}, Files: files("m0"), Tables: []UndoMarkers{{"x", files("m1")}, {"by_v", files("m2")}}}
-	begun := UndoRecord{Timestamp: 7, Snapshot: "s0", Staging: "hdfs://nn/u0", Tables: []UndoTable{{"x", "s1", "hdfs://nn/u1"}, {"by_v", "s2", "hdfs://nn/u2"}}}
+	undo := history.MarkersRecord{Undo: &result.Undo{Timestamp: 7, Tables: []*result.Undo{{}, {}}}, Files: files("m0"), Tables: []history.UndoMarkers{{Table: "x", Files: files("m1")}, {Table: "by_v", Files: files("m2")}}}
+	begun := history.UndoRecord{Timestamp: 7, Snapshot: "s0", Staging: "hdfs://nn/u0", Tables: []history.UndoTable{{Table: "x", Snapshot: "s1", Staging: "hdfs://nn/u1"}, {Table: "by_v", Snapshot: "s2", Staging: "hdfs://nn/u2"}}}
 	for _, step := range []struct {
-		event Event
+		event history.Event
 		data  any
 		undos string
 		sent  int
 	}{
-		{EventPlan, PlanRecord{Job: "0123456789abcdef", Table: "t", Timestamp: 7, Tables: []PlanRecord{{Table: "x"}, {Table: "by_v", Index: "v"}}}, "[  ]", 0},
-		{EventAttempt, AttemptRecord{Attempt: 1}, "[  ]", 0},
-		{EventBuilt, BuiltRecord{Manifest: m, Tables: []*manifest.Manifest{m, m}}, "[  ]", 0},
-		{EventLoading, FilesRecord{Files: files("0")}, "[  ]", 0}, {EventLoaded, FilesRecord{Region: "r", Files: files("0")}, "[  ]", 0}, {EventVerified, &result.Verification{}, "[  ]", 0},
-		{EventTable, TurnRecord{1, "x"}, "[  ]", 0}, {EventLoading, FilesRecord{Files: files("1")}, "[  ]", 0}, {EventLoaded, FilesRecord{Files: files("1")}, "[  ]", 0}, {EventVerified, &result.Verification{}, "[  ]", 0},
-		{EventTable, TurnRecord{2, "by_v"}, "[  ]", 0}, {EventLoading, FilesRecord{Files: files("2")}, "[  ]", 0}, {EventLoaded, FilesRecord{Files: files("2")}, "[  ]", 0}, {EventVerified, &result.Verification{}, "[  ]", 0},
-		{EventDone, DoneRecord{Result: &result.Result{}}, "[  ]", 0},
-		{EventUndoing, begun, "[pending pending pending]", 0}, {EventUndoing, UndoRecord{}, "[  ]", 0}, {EventUndoing, begun, "[pending pending pending]", 0},
-		{EventMarkers, undo, "[pending pending pending]", 0},
-		{EventLoading, FilesRecord{Files: files("m2")}, "[pending pending under way]", 0},
-		{EventSending, SendingRecord{Groups: []FilesRecord{{Region: "ab", Files: files("m2")}}}, "[pending pending under way]", 1},
-		{EventLoaded, FilesRecord{Region: "ab", Files: files("m2")}, "[pending pending under way]", 0},
-		{EventTableUndone, TurnRecord{2, "by_v"}, "[pending pending undone]", 0},
-		{EventTable, TurnRecord{1, "x"}, "[pending pending undone]", 0},
-		{EventLoading, FilesRecord{Files: files("m1")}, "[pending under way undone]", 0},
-		{EventMarkers, undo, "[pending pending undone]", 0}, // written again, before one was sent
-		{EventLoading, FilesRecord{Files: files("m1")}, "[pending under way undone]", 0},
-		{EventSending, SendingRecord{Groups: []FilesRecord{{Region: "cd", Files: files("m1")}}}, "[pending under way undone]", 1},
-		{EventMarkers, undo, "[pending under way undone]", 0}, // and after
-		{EventTableUndone, TurnRecord{1, "x"}, "[pending undone undone]", 0},
-		{EventUndone, UndoneRecord{&result.Undo{Timestamp: 7}}, "[undone undone undone]", 0},
+		{history.EventPlan, history.PlanRecord{Job: "0123456789abcdef", Table: "t", Timestamp: 7, Tables: []history.PlanRecord{{Table: "x"}, {Table: "by_v", Index: "v"}}}, "[  ]", 0},
+		{history.EventAttempt, history.AttemptRecord{Attempt: 1}, "[  ]", 0},
+		{history.EventBuilt, history.BuiltRecord{Manifest: m, Tables: []*manifest.Manifest{m, m}}, "[  ]", 0},
+		{history.EventLoading, history.FilesRecord{Files: files("0")}, "[  ]", 0}, {history.EventLoaded, history.FilesRecord{Region: "r", Files: files("0")}, "[  ]", 0}, {history.EventVerified, &result.Verification{}, "[  ]", 0},
+		{history.EventTable, history.TurnRecord{Number: 1, Table: "x"}, "[  ]", 0}, {history.EventLoading, history.FilesRecord{Files: files("1")}, "[  ]", 0}, {history.EventLoaded, history.FilesRecord{Files: files("1")}, "[  ]", 0}, {history.EventVerified, &result.Verification{}, "[  ]", 0},
+		{history.EventTable, history.TurnRecord{Number: 2, Table: "by_v"}, "[  ]", 0}, {history.EventLoading, history.FilesRecord{Files: files("2")}, "[  ]", 0}, {history.EventLoaded, history.FilesRecord{Files: files("2")}, "[  ]", 0}, {history.EventVerified, &result.Verification{}, "[  ]", 0},
+		{history.EventDone, history.DoneRecord{Result: &result.Result{}}, "[  ]", 0},
+		{history.EventUndoing, begun, "[pending pending pending]", 0}, {history.EventUndoing, history.UndoRecord{}, "[  ]", 0}, {history.EventUndoing, begun, "[pending pending pending]", 0},
+		{history.EventMarkers, undo, "[pending pending pending]", 0},
+		{history.EventLoading, history.FilesRecord{Files: files("m2")}, "[pending pending under way]", 0},
+		{history.EventSending, history.SendingRecord{Groups: []history.FilesRecord{{Region: "ab", Files: files("m2")}}}, "[pending pending under way]", 1},
+		{history.EventLoaded, history.FilesRecord{Region: "ab", Files: files("m2")}, "[pending pending under way]", 0},
+		{history.EventTableUndone, history.TurnRecord{Number: 2, Table: "by_v"}, "[pending pending undone]", 0},
+		{history.EventTable, history.TurnRecord{Number: 1, Table: "x"}, "[pending pending undone]", 0},
+		{history.EventLoading, history.FilesRecord{Files: files("m1")}, "[pending under way undone]", 0},
+		{history.EventMarkers, undo, "[pending pending undone]", 0}, // written again, before one was sent
+		{history.EventLoading, history.FilesRecord{Files: files("m1")}, "[pending under way undone]", 0},
+		{history.EventSending, history.SendingRecord{Groups: []history.FilesRecord{{Region: "cd", Files: files("m1")}}}, "[pending under way undone]", 1},
+		{history.EventMarkers, undo, "[pending under way undone]", 0}, // and after
+		{history.EventTableUndone, history.TurnRecord{Number: 1, Table: "x"}, "[pending undone undone]", 0},
+		{history.EventUndone, history.UndoneRecord{Undo: &result.Undo{Timestamp: 7}}, "[undone undone undone]", 0},
 	} {
 		st, err := OpenDir(t.Context(), nil, dir, 0, progress.Events{})
 		if err != nil {
@@ -158,13 +159,13 @@ func TestUndoOfTablesIsReplayed(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, err := Read(dir)
-		if err != nil || s.Error != "" || len(s.Tables) != 3 || s.Sent != step.sent || s.State == JobDone && (s.Loaded != 3 || len(s.Taken) != 1) {
+		if err != nil || s.Error != "" || len(s.Tables) != 3 || s.Sent != step.sent || s.State == history.JobDone && (s.Loaded != 3 || len(s.Taken) != 1) {
 			t.Fatalf("after %s: %+v, %v", step.event, s, err)
 		}
 		var undos []string
 		for _, table := range s.Tables {
 			undos = append(undos, table.Undo)
-			if s.State == JobDone && (table.State != TableVerified || table.Loaded != 1) {
+			if s.State == history.JobDone && (table.State != history.TableVerified || table.Loaded != 1) {
 				t.Errorf("after %s the load of a table is %+v", step.event, table)
 			}
 		}
@@ -181,10 +182,10 @@ func TestUndoOfTablesIsReplayed(t *testing.T) {
 		t.Fatal(err)
 	}
 	undo.Tables = nil
-	if err := errors.Join(st.Record(EventMarkers, undo), st.Close()); fail.KindOf(err) != fail.Unexpected || !strings.Contains(fmt.Sprint(err), "0 further tables") {
+	if err := errors.Join(st.Record(history.EventMarkers, undo), st.Close()); fail.KindOf(err) != fail.Unexpected || !strings.Contains(fmt.Sprint(err), "0 further tables") {
 		t.Errorf("a record that no replay takes: %v", err)
 	}
-	if s, err := Read(dir); err != nil || s.State != JobUnknown || !strings.Contains(s.Error, "0 further tables, the undo has 2") {
+	if s, err := Read(dir); err != nil || s.State != history.JobUnknown || !strings.Contains(s.Error, "0 further tables, the undo has 2") {
 		t.Errorf("markers of other tables: %+v, %v", s, err)
 	}
 }

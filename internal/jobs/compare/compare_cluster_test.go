@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/fail"
@@ -85,7 +86,7 @@ func (p *pair) run(req Request) (*result.Comparison, error) {
 	jobs, readErr := checkpoint.ReadAll(p.o.State.Dir)
 	testcheck.Must(p.t, readErr)
 	for _, j := range jobs {
-		if err == nil && (j.State != checkpoint.JobDone || len(j.Resources) > 0 || j.Table == "") {
+		if err == nil && (j.State != history.JobDone || len(j.Resources) > 0 || j.Table == "") {
 			p.t.Errorf("%s is %s, with %+v", j.Job, j.State, j.Resources)
 		}
 	}

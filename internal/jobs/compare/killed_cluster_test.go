@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
@@ -42,7 +43,7 @@ func (p *pair) snapshots() map[string]string {
 	left := map[string]string{}
 	for _, j := range jobs {
 		for _, r := range j.Resources {
-			if r.Kind == checkpoint.ResourceSnapshot {
+			if r.Kind == history.ResourceSnapshot {
 				left[r.Name] = r.Table
 			}
 		}

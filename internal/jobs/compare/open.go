@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"bulkload/internal/base/workers"
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/jobs/job"
@@ -36,7 +36,7 @@ func (j *run) openAll(ctx context.Context) (err error) {
 		side  Side
 		place string
 		to    **opened
-	}{{j.req.A, checkpoint.PlaceA, &j.a}, {j.req.B, checkpoint.PlaceB, &j.b}}
+	}{{j.req.A, history.PlaceA, &j.a}, {j.req.B, history.PlaceB, &j.b}}
 	for _, s := range sides { // both snapshots are recorded before the first is taken
 		if err := j.recordSnapshot(s.side, s.place); err != nil {
 			return err
@@ -81,7 +81,7 @@ func (j *run) recordSnapshot(s Side, place string) error {
 	if !s.isTable() || j.options.ReadBy == tablesource.ByScan {
 		return nil
 	}
-	_, err := job.RecordSnapshot(j.job, s.Table, checkpoint.ReadSnapshotRecord{Place: place, Conf: s.Conf})
+	_, err := job.RecordSnapshot(j.job, s.Table, history.ReadSnapshotRecord{Place: place, Conf: s.Conf})
 	return err
 }
 

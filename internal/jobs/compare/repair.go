@@ -11,6 +11,7 @@ import (
 
 	"bulkload/internal/base/workers"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/jobs/job"
@@ -133,9 +134,9 @@ func (p *repair) plan(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		plan := checkpoint.PlanRecord{Job: p.job.ID, Table: table, Family: p.facts.Family, Families: p.facts.Families, Columns: []string{}, Timestamp: now, Staging: l.String(),
-			Made: &checkpoint.TableRecord{Cluster: p.id}} // the rest of the table may change
-		if err := p.job.Record(checkpoint.EventPlan, plan); err != nil {
+		plan := history.PlanRecord{Job: p.job.ID, Table: table, Family: p.facts.Family, Families: p.facts.Families, Columns: []string{}, Timestamp: now, Staging: l.String(),
+			Made: &history.TableRecord{Cluster: p.id}} // the rest of the table may change
+		if err := p.job.Record(history.EventPlan, plan); err != nil {
 			return err
 		}
 	}

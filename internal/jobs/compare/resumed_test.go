@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/result"
@@ -22,7 +23,7 @@ import (
 )
 
 // stopped runs a comparison that is stopped after a few ranges, and returns its journal's contents and its directory.
-func stopped(t *testing.T, req Request, o Options) (checkpoint.History, string) {
+func stopped(t *testing.T, req Request, o Options) (history.History, string) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -48,7 +49,7 @@ func stopped(t *testing.T, req Request, o Options) (checkpoint.History, string) 
 	defer f.Close()
 	records, err := journal.Read(f)
 	testcheck.Must(t, err)
-	h, err := checkpoint.HistoryOf(records)
+	h, err := history.Of(records)
 	if testcheck.Must(t, err); h.Comparing == nil || len(h.Compared) == 0 || len(h.Compared) > len(h.Comparing.Cuts) {
 		t.Fatalf("%d ranges are compared", len(h.Compared))
 	}
@@ -160,8 +161,8 @@ func TestRangesThatCount(t *testing.T) {
 		kept      bool
 	}{"the same files": {files("b"), files("b"), true}, "other files": {files("b"), files("c"), false}, "a scanned table": {scanned, scanned, false}} {
 		now := time.UnixMilli(time.Now().UnixMilli())
-		was := &checkpoint.ComparingRecord{A: files("a").fingerprint(), B: c.before.fingerprint(), Now: 5, Cuts: []rowkey.Key{[]byte("m")}}
-		j := &run{job: &checkpoint.Job{History: checkpoint.History{Comparing: was}}, now: now, a: files("a"), b: c.b}
+		was := &history.ComparingRecord{A: files("a").fingerprint(), B: c.before.fingerprint(), Now: 5, Cuts: []rowkey.Key{[]byte("m")}}
+		j := &run{job: &checkpoint.Job{History: history.History{Comparing: was}}, now: now, a: files("a"), b: c.b}
 		j.recall()
 		if c.kept {
 			now = time.UnixMilli(5)

@@ -14,6 +14,7 @@ import (
 
 	"bulkload/internal/base/workers"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/progress"
@@ -34,7 +35,7 @@ type run struct {
 	dir     string    // directory of the lists of differences
 
 	a, b      *opened
-	comparing checkpoint.ComparingRecord   // both sides, and the cuts of an earlier attempt whose ranges count
+	comparing history.ComparingRecord      // both sides, and the cuts of an earlier attempt whose ranges count
 	kept      bool                         // the ranges of an earlier attempt count
 	built     bool                         // the directory for HFiles to compare exists
 	found     map[int]result.ComparedRange // by number of the range
@@ -177,7 +178,7 @@ func (j *run) scratch() (string, error) {
 // recall determines whether the ranges of an earlier attempt count: if neither side has changed since. A scanned table may have. The time for
 // expired cells is that of the ranges that count.
 func (j *run) recall() {
-	now := checkpoint.ComparingRecord{Table: j.req.tableName().String(), A: j.a.fingerprint(), B: j.b.fingerprint(), Now: j.now.UnixMilli(), Cuts: []rowkey.Key{}}
+	now := history.ComparingRecord{Table: j.req.tableName().String(), A: j.a.fingerprint(), B: j.b.fingerprint(), Now: j.now.UnixMilli(), Cuts: []rowkey.Key{}}
 	was := j.job.Comparing
 	if j.kept = was != nil && was.A == now.A && was.B == now.B && j.a.scan == nil && j.b.scan == nil; j.kept {
 		now.Now, now.Cuts = was.Now, was.Cuts
@@ -196,7 +197,7 @@ func (j *run) divide(ctx context.Context) error {
 		if err := removeLists(j.dir); err != nil {
 			return fail.With(fail.HDFS, err)
 		}
-		if err := j.job.Record(checkpoint.EventComparing, j.comparing); err != nil {
+		if err := j.job.Record(history.EventComparing, j.comparing); err != nil {
 			return err
 		}
 	}
@@ -250,7 +251,7 @@ func (j *run) compareAll(ctx context.Context) error {
 			return err
 		}
 		count(left[at], f)
-		return j.job.Record(checkpoint.EventCompared, checkpoint.ComparedRecord{Range: left[at], Found: f})
+		return j.job.Record(history.EventCompared, history.ComparedRecord{Range: left[at], Found: f})
 	})
 	r.Equal = err == nil && r.Found.Rows() == 0
 	return err

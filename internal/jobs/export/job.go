@@ -10,6 +10,7 @@ import (
 
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/choice"
@@ -161,7 +162,7 @@ func (j *run) claim(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := j.record(checkpoint.ExportingRecord{Table: j.tableName().String(), Dir: place, Token: rand.Text(), Asked: j.req.Plan.asked()}); err != nil {
+		if err := j.record(history.ExportingRecord{Table: j.tableName().String(), Dir: place, Token: rand.Text(), Asked: j.req.Plan.asked()}); err != nil {
 			return err
 		}
 		x = j.job.Exporting
@@ -180,15 +181,15 @@ func (j *run) claim(ctx context.Context) error {
 }
 
 // record records the beginning of an export in the journal. Afterwards, no region counts as exported.
-func (j *run) record(x checkpoint.ExportingRecord) error {
-	return j.job.Record(checkpoint.EventExporting, x)
+func (j *run) record(x history.ExportingRecord) error {
+	return j.job.Record(history.EventExporting, x)
 }
 
 // open opens the table. Regions that earlier attempts have exported count only if this attempt reads the same snapshot.
 func (j *run) open(ctx context.Context) (err error) {
 	o := tablesource.Options{By: j.req.ReadBy}
 	if j.req.From.Snapshot == "" && o.By != tablesource.ByScan {
-		own, err := job.RecordSnapshot(j.job, j.req.From.Table, checkpoint.ReadSnapshotRecord{Place: checkpoint.PlaceExported})
+		own, err := job.RecordSnapshot(j.job, j.req.From.Table, history.ReadSnapshotRecord{Place: history.PlaceExported})
 		if err != nil {
 			return err
 		}
@@ -215,7 +216,7 @@ func (j *run) write(ctx context.Context) (err error) {
 		if f := done.File; f != nil {
 			j.env.Log.Debug("file written", "file", f.Name, "rows", f.Digest.Rows, "bytes", f.Bytes)
 		}
-		return j.job.Record(checkpoint.EventExported, checkpoint.ExportedRecord{Region: region, Wrote: done})
+		return j.job.Record(history.EventExported, history.ExportedRecord{Region: region, Wrote: done})
 	}}
 	if j.source.Snapshot != nil {
 		a.Gate = j.options.Gate // not for a scan of a table, which would expire while it waits

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
@@ -141,14 +142,14 @@ func TestExportResumes(t *testing.T) {
 			if len(jobs) > 0 {
 				t.Errorf("status: %+v", jobs[0])
 			}
-		} else if len(jobs) != 1 || jobs[0].State != checkpoint.JobStopped || jobs[0].Rows != int64(10*regions) || len(jobs[0].Resources) != 1 || jobs[0].Resources[0].Kind != checkpoint.ResourceExport || jobs[0].Resources[0].Name != j.to {
+		} else if len(jobs) != 1 || jobs[0].State != history.JobStopped || jobs[0].Rows != int64(10*regions) || len(jobs[0].Resources) != 1 || jobs[0].Resources[0].Kind != history.ResourceExport || jobs[0].Resources[0].Name != j.to {
 			t.Errorf("status: %+v", jobs[0])
 		}
 		j.whole(j.do(t.Context(), j.plan(Options{})))
 		if j.again != regions {
 			t.Errorf("%d regions are not read again, want %d", j.again, regions)
 		}
-		if jobs, err := checkpoint.ReadAll(j.o.State.Dir); err != nil || jobs[0].State != checkpoint.JobDone || len(jobs[0].Resources) > 0 {
+		if jobs, err := checkpoint.ReadAll(j.o.State.Dir); err != nil || jobs[0].State != history.JobDone || len(jobs[0].Resources) > 0 {
 			t.Errorf("status: %+v, %v", jobs[0], err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/table"
 	"bulkload/internal/model/fail"
@@ -95,7 +96,7 @@ func Drop(ctx context.Context, env *cluster.Env, dir string, o DropOptions) (_ *
 		}
 	}
 	r.At = time.Now()
-	return r, st.Record(checkpoint.EventDropped, checkpoint.DropRecord{Table: o.Old.String()})
+	return r, st.Record(history.EventDropped, history.DropRecord{Table: o.Old.String()})
 }
 
 // stillDropped refuses where names of a drop of before were used again: a table of the old name is another one, or the new one is gone.
@@ -115,7 +116,7 @@ func stillDropped(ctx context.Context, c *loader.Cluster, o DropOptions) error {
 }
 
 // ready reports whether the journal has it that the new table is complete.
-func ready(h *checkpoint.History, o DropOptions) error {
+func ready(h *history.History, o DropOptions) error {
 	f := h.Fresh
 	no := func(why string, args ...any) error {
 		return fail.Errorf(fail.Check, "table %s is not dropped: "+why, append([]any{o.Old}, args...)...)
@@ -138,7 +139,7 @@ func ready(h *checkpoint.History, o DropOptions) error {
 }
 
 // inPlace refuses where the new table is not the one that was loaded, or not in service.
-func inPlace(ctx context.Context, env *cluster.Env, c *loader.Cluster, h *checkpoint.History, o DropOptions) error {
+func inPlace(ctx context.Context, env *cluster.Env, c *loader.Cluster, h *history.History, o DropOptions) error {
 	t, err := c.Describe(ctx, o.New)
 	if err != nil {
 		return cluster.Failure(err)
@@ -156,7 +157,7 @@ func drop(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoi
 		return err
 	}
 	if st.Drop.Table == "" {
-		if err := st.Record(checkpoint.EventDropping, checkpoint.DropRecord{Table: o.Old.String()}); err != nil {
+		if err := st.Record(history.EventDropping, history.DropRecord{Table: o.Old.String()}); err != nil {
 			return err
 		}
 	}

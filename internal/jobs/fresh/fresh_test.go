@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
@@ -30,17 +31,17 @@ func name(t testing.TB, s string) loader.TableName {
 
 // entry is a record of a journal.
 type entry struct {
-	event checkpoint.Event
+	event history.Event
 	data  any
 }
 
 // complete returns the records of a job whose table is loaded and verified.
 func complete(old, new string) []entry {
-	made := &checkpoint.TableRecord{Cluster: "c", State: 5}
+	made := &history.TableRecord{Cluster: "c", State: 5}
 	return []entry{
-		{checkpoint.EventFresh, checkpoint.FreshRecord{Table: new, From: old, Old: made, Made: made}},
-		{checkpoint.EventPlan, checkpoint.PlanRecord{Table: new, Made: made}},
-		{checkpoint.EventDone, checkpoint.DoneRecord{Result: &result.Result{Schema: 1, Table: new, Verify: &result.Verification{Mode: "full"}}}},
+		{history.EventFresh, history.FreshRecord{Table: new, From: old, Old: made, Made: made}},
+		{history.EventPlan, history.PlanRecord{Table: new, Made: made}},
+		{history.EventDone, history.DoneRecord{Result: &result.Result{Schema: 1, Table: new, Verify: &result.Verification{Mode: "full"}}}},
 	}
 }
 
@@ -75,9 +76,9 @@ func refused(t *testing.T, what string, err error, says string) {
 
 // TestReady checks that the old table is dropped only if the journal is complete; each missing part has its own refusal.
 func TestReady(t *testing.T) {
-	whole := func() *checkpoint.History {
-		made := &checkpoint.TableRecord{State: 5}
-		return &checkpoint.History{Fresh: &checkpoint.FreshRecord{Table: "t2", From: "t", Old: made, Made: made}, Plan: &checkpoint.PlanRecord{Made: made}, Finished: true,
+	whole := func() *history.History {
+		made := &history.TableRecord{State: 5}
+		return &history.History{Fresh: &history.FreshRecord{Table: "t2", From: "t", Old: made, Made: made}, Plan: &history.PlanRecord{Made: made}, Finished: true,
 			Result: &result.Result{Verify: &result.Verification{Mode: "sample"}}}
 	}
 	o := DropOptions{Old: name(t, "t"), New: name(t, "t2")}
@@ -85,20 +86,20 @@ func TestReady(t *testing.T) {
 		t.Errorf("a job that is complete: %v", err)
 	}
 	for what, c := range map[string]struct {
-		change func(*checkpoint.History)
+		change func(*history.History)
 		says   string
 	}{
-		"another kind of job":     {func(h *checkpoint.History) { h.Fresh = nil }, "the job did not make table t2 to replace it"},
-		"another new table":       {func(h *checkpoint.History) { h.Fresh.Table = "t3" }, "the job did not make table t2"},
-		"another old table":       {func(h *checkpoint.History) { h.Fresh.From = "t0" }, "the job did not make table t2"},
-		"not finished":            {func(h *checkpoint.History) { h.Finished = false }, "is not finished"},
-		"undone":                  {func(h *checkpoint.History) { h.Undo = &checkpoint.Undoing{} }, "was undone or is being undone"},
-		"no plan":                 {func(h *checkpoint.History) { h.Plan = nil }, "has no outcome for table t2"},
-		"a plan of no table":      {func(h *checkpoint.History) { h.Plan.Made = nil }, "has no outcome for table t2"},
-		"no result":               {func(h *checkpoint.History) { h.Result = nil }, "has no outcome for table t2"},
-		"no verification":         {func(h *checkpoint.History) { h.Result.Verify = nil }, "was not verified"},
-		"verification off":        {func(h *checkpoint.History) { h.Result.Verify.Mode = "off" }, "was not verified"},
-		"a verification of ended": {func(h *checkpoint.History) { h.Result.Verify.Expired = true }, "cells had expired"},
+		"another kind of job":     {func(h *history.History) { h.Fresh = nil }, "the job did not make table t2 to replace it"},
+		"another new table":       {func(h *history.History) { h.Fresh.Table = "t3" }, "the job did not make table t2"},
+		"another old table":       {func(h *history.History) { h.Fresh.From = "t0" }, "the job did not make table t2"},
+		"not finished":            {func(h *history.History) { h.Finished = false }, "is not finished"},
+		"undone":                  {func(h *history.History) { h.Undo = &history.Undoing{} }, "was undone or is being undone"},
+		"no plan":                 {func(h *history.History) { h.Plan = nil }, "has no outcome for table t2"},
+		"a plan of no table":      {func(h *history.History) { h.Plan.Made = nil }, "has no outcome for table t2"},
+		"no result":               {func(h *history.History) { h.Result = nil }, "has no outcome for table t2"},
+		"no verification":         {func(h *history.History) { h.Result.Verify = nil }, "was not verified"},
+		"verification off":        {func(h *history.History) { h.Result.Verify.Mode = "off" }, "was not verified"},
+		"a verification of ended": {func(h *history.History) { h.Result.Verify.Expired = true }, "cells had expired"},
 	} {
 		h := whole()
 		c.change(h)
@@ -124,8 +125,8 @@ func TestDropOfJournal(t *testing.T) {
 		"made":           {all[:1], "is not finished"},
 		"planned":        {all[:2], "is not finished"},
 		"another's":      {complete("u", "t2"), "the job did not make table t2 to replace it"},
-		"not verified":   {slices.Concat(all[:2], []entry{{checkpoint.EventDone, checkpoint.DoneRecord{Result: &result.Result{}}}}), "was not verified"},
-		"being undone":   {slices.Concat(all, []entry{{checkpoint.EventUndoing, checkpoint.UndoRecord{Timestamp: 7}}}), "was undone or is being undone"},
+		"not verified":   {slices.Concat(all[:2], []entry{{history.EventDone, history.DoneRecord{Result: &result.Result{}}}}), "was not verified"},
+		"being undone":   {slices.Concat(all, []entry{{history.EventUndoing, history.UndoRecord{Timestamp: 7}}}), "was undone or is being undone"},
 		"without a plan": {slices.Concat(all[:1], all[2:]), "has no outcome for table t2"},
 	} {
 		dir := writeJob(t, filepath.Join(t.TempDir(), "t2-0123456789ab"), c.entries)
@@ -145,7 +146,7 @@ func TestDropOfJournal(t *testing.T) {
 // refused before does not matter.
 func TestDropWithoutCluster(t *testing.T) {
 	all := complete("t", "t2")
-	for what, entries := range map[string][]entry{"complete": all, "an undo was refused": append(all, entry{checkpoint.EventUndoing, checkpoint.UndoRecord{}})} {
+	for what, entries := range map[string][]entry{"complete": all, "an undo was refused": append(all, entry{history.EventUndoing, history.UndoRecord{}})} {
 		dir := writeJob(t, filepath.Join(t.TempDir(), "t2-0123456789ab"), entries)
 		before := journal(t, dir)
 		for range 2 {
@@ -178,8 +179,8 @@ func TestFindJob(t *testing.T) {
 	for i, tables := range [][2]string{{"t", "t2"}, {"t", "t3"}, {"ns:t", "ns:t2"}, {"u", "t2"}} {
 		writeJob(t, filepath.Join(state, strings.ReplaceAll(tables[1], ":", "_")+"-"+strings.Repeat(string(rune('a'+i)), 12)), complete(tables[0], tables[1]))
 	}
-	writeJob(t, filepath.Join(state, "t2-0123456789ab"), []entry{{checkpoint.EventPlan, checkpoint.PlanRecord{Table: "t2"}}}) // replaces no table
-	testcheck.Must(t, os.MkdirAll(filepath.Join(state, "t2-ba9876543210"), 0o700))                                            // no journal
+	writeJob(t, filepath.Join(state, "t2-0123456789ab"), []entry{{history.EventPlan, history.PlanRecord{Table: "t2"}}}) // replaces no table
+	testcheck.Must(t, os.MkdirAll(filepath.Join(state, "t2-ba9876543210"), 0o700))                                      // no journal
 	for _, c := range []struct{ old, new, want string }{
 		{"t", "t2", "t2-aaaaaaaaaaaa"}, {"t", "t3", "t3-bbbbbbbbbbbb"}, {"ns:t", "ns:t2", "ns_t2-cccccccccccc"}, {"u", "t2", "t2-dddddddddddd"},
 		{"t2", "t", ""}, {"t", "t", ""}, {"ns:t", "t2", ""}, {"u", "t3", ""},
@@ -197,7 +198,7 @@ func TestFindJob(t *testing.T) {
 		t.Errorf("of two jobs: %s, %v", dir, err)
 	}
 	green := complete("t", "t2")
-	green[0].data = checkpoint.FreshRecord{Table: "t2", From: "t", Old: &checkpoint.TableRecord{Cluster: "green"}}
+	green[0].data = history.FreshRecord{Table: "t2", From: "t", Old: &history.TableRecord{Cluster: "green"}}
 	other := writeJob(t, filepath.Join(state, "t2-ffffffffffff"), green)
 	for id, want := range map[string]string{"c": newer, "green": other} {
 		if dir, err := FindJob(state, name(t, "t"), name(t, "t2"), on(id)); err != nil || dir != want {
@@ -235,7 +236,7 @@ func TestKeptSplits(t *testing.T) {
 	} {
 		var warned []any
 		m := &maker{Request: Request{New: name(t, "t2"), Events: progress.Events{OnWarn: func(_ string, kv ...any) { warned = kv }}},
-			job: &checkpoint.Job{History: checkpoint.History{Fresh: &checkpoint.FreshRecord{Splits: rowkey.Keys(c.was)}}}}
+			job: &checkpoint.Job{History: history.History{Fresh: &history.FreshRecord{Splits: rowkey.Keys(c.was)}}}}
 		m.warnOfSplits(c.now)
 		want := []any{"table", "t2", "regions", len(c.was) + 1, "requested", len(c.now) + 1}
 		if c.warns != (warned != nil) || c.warns && !slices.Equal(warned, want) {
@@ -247,16 +248,16 @@ func TestKeptSplits(t *testing.T) {
 // TestForgetNothing checks that starting over a job that has made no table, or is finished, contacts no cluster and writes nothing, and that an
 // invalid table name in a journal is refused.
 func TestForgetNothing(t *testing.T) {
-	made := &checkpoint.TableRecord{State: 5}
+	made := &history.TableRecord{State: 5}
 	for what, c := range map[string]struct {
-		h    checkpoint.History
+		h    history.History
 		says string
 	}{
-		"no table":    {checkpoint.History{}, ""},
-		"not made":    {checkpoint.History{Fresh: &checkpoint.FreshRecord{Table: "t2"}}, ""},
-		"finished":    {checkpoint.History{Fresh: &checkpoint.FreshRecord{Table: "t2", Made: made}, Finished: true}, ""},
-		"no name":     {checkpoint.History{Fresh: &checkpoint.FreshRecord{Table: "a:b:c", Made: made}}, "a:b:c"},
-		"empty names": {checkpoint.History{Fresh: &checkpoint.FreshRecord{Made: made}}, "table"},
+		"no table":    {history.History{}, ""},
+		"not made":    {history.History{Fresh: &history.FreshRecord{Table: "t2"}}, ""},
+		"finished":    {history.History{Fresh: &history.FreshRecord{Table: "t2", Made: made}, Finished: true}, ""},
+		"no name":     {history.History{Fresh: &history.FreshRecord{Table: "a:b:c", Made: made}}, "a:b:c"},
+		"empty names": {history.History{Fresh: &history.FreshRecord{Made: made}}, "table"},
 	} {
 		err := Forget(t.Context(), nil, nil, &checkpoint.Job{History: c.h}, progress.Events{})
 		if (err == nil) != (c.says == "") || err != nil && (fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), c.says)) {
@@ -268,12 +269,12 @@ func TestForgetNothing(t *testing.T) {
 // TestResult checks that a result has the coprocessors of the descriptor, in order, in any capitalization of their keys.
 func TestResult(t *testing.T) {
 	before := &result.Before{Rows: 3}
-	r := Result(&checkpoint.FreshRecord{Table: "t2", From: "t", Compared: before}, &loader.Table{Attributes: map[string]string{
+	r := Result(&history.FreshRecord{Table: "t2", From: "t", Compared: before}, &loader.Table{Attributes: map[string]string{
 		"coprocessor$2": "|b|2|", "COPROCESSOR$1": "|c|1|", "Coprocessor$10": "|a|3|", "coprocessors": "no", "MAX_FILESIZE": "7", "xcoprocessor$1": "no"}})
 	if r.From != "t" || r.Before != before || !slices.Equal(r.Coprocessors, []string{"|a|3|", "|b|2|", "|c|1|"}) {
 		t.Errorf("%+v", r)
 	}
-	if r := Result(&checkpoint.FreshRecord{From: "t"}, &loader.Table{}); r.Coprocessors != nil || r.Before != nil {
+	if r := Result(&history.FreshRecord{From: "t"}, &loader.Table{}); r.Coprocessors != nil || r.Before != nil {
 		t.Errorf("without any: %+v", r)
 	}
 }

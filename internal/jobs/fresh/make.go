@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/table"
 	"bulkload/internal/model/fail"
@@ -69,13 +70,13 @@ func (m *maker) foreign() error {
 }
 
 // checkSame refuses a table that is not the one that the job has made.
-func (m *maker) checkSame(ctx context.Context, was *checkpoint.TableRecord) error {
+func (m *maker) checkSame(ctx context.Context, was *history.TableRecord) error {
 	return sameTable(ctx, m.env, m.cluster, m.New, was, fail.Errorf(fail.Check,
 		"table %s may not be the one that this job made: it was recreated, emptied, or offline without a record of its identity (drop it; %s makes it again)", m.New, setting.Restart))
 }
 
 // sameTable returns refused unless a table is certainly the recorded one.
-func sameTable(ctx context.Context, env *cluster.Env, c *loader.Cluster, name loader.TableName, was *checkpoint.TableRecord, refused error) error {
+func sameTable(ctx context.Context, env *cluster.Env, c *loader.Cluster, name loader.TableName, was *history.TableRecord, refused error) error {
 	t, err := c.Describe(ctx, name)
 	if err != nil {
 		return cluster.Failure(err)
@@ -88,14 +89,14 @@ func sameTable(ctx context.Context, env *cluster.Env, c *loader.Cluster, name lo
 		return refused
 	}
 	found, err := was.Compare(*now, func() (map[string]bool, error) { return c.RegionTraces(ctx, name) })
-	if err == nil && (found == checkpoint.OtherTable || found == checkpoint.DoubtfulTable) {
+	if err == nil && (found == history.OtherTable || found == history.DoubtfulTable) {
 		return refused
 	}
 	return cluster.Failure(err)
 }
 
 // record returns the record that identifies a table with its current regions.
-func (m *maker) record(ctx context.Context, name loader.TableName) (*checkpoint.TableRecord, error) {
+func (m *maker) record(ctx context.Context, name loader.TableName) (*history.TableRecord, error) {
 	t, err := m.cluster.Describe(ctx, name)
 	if err != nil {
 		return nil, cluster.Failure(err)
@@ -120,7 +121,7 @@ func (m *maker) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	checkpoint.WarnOfQuiet(m.Events, m.New.String(), m.Old.String(), checkpoint.Wake(like.Attributes, like.Attributes))
+	checkpoint.WarnOfQuiet(m.Events, m.New.String(), m.Old.String(), history.Wake(like.Attributes, like.Attributes))
 	before := m.job.Fresh
 	if err := m.begin(ctx, splits); err != nil {
 		return err
@@ -129,7 +130,7 @@ func (m *maker) create(ctx context.Context) error {
 	err = m.cluster.CreateTable(ctx, like.Spec(m.New, splits))
 	if errors.Is(err, loader.ErrTableExists) {
 		if before == nil { // another client has created it since Make looked, before any attempt of this job
-			return errors.Join(m.foreign(), m.job.Record(checkpoint.EventFresh, checkpoint.FreshRecord{}))
+			return errors.Join(m.foreign(), m.job.Record(history.EventFresh, history.FreshRecord{}))
 		}
 		if _, err = table.Settle(ctx, m.cluster, m.New); err == nil {
 			return m.adopt(ctx)
@@ -180,7 +181,7 @@ func (m *maker) begin(ctx context.Context, splits [][]byte) error {
 	if err != nil {
 		return err
 	}
-	return m.job.Record(checkpoint.EventFresh, checkpoint.FreshRecord{Table: m.New.String(), From: m.Old.String(), Splits: append([]rowkey.Key{}, rowkey.Keys(splits)...), Old: old})
+	return m.job.Record(history.EventFresh, history.FreshRecord{Table: m.New.String(), From: m.Old.String(), Splits: append([]rowkey.Key{}, rowkey.Keys(splits)...), Old: old})
 }
 
 // adopt uses the table of an attempt that was interrupted while creating it.
@@ -215,7 +216,7 @@ func (m *maker) recordMade(ctx context.Context) error {
 	}
 	r := *m.job.Fresh
 	r.Made = made
-	return m.job.Record(checkpoint.EventFresh, r)
+	return m.job.Record(history.EventFresh, r)
 }
 
 // Forget drops the table of a job that starts over, since it may have rows of
@@ -249,11 +250,11 @@ func Forget(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkp
 	}
 	gone := *f
 	gone.Made = nil
-	return st.Record(checkpoint.EventFresh, gone)
+	return st.Record(history.EventFresh, gone)
 }
 
 // Result returns the description of the old table for a run's result.
-func Result(r *checkpoint.FreshRecord, t *loader.Table) *result.Fresh {
+func Result(r *history.FreshRecord, t *loader.Table) *result.Fresh {
 	f := &result.Fresh{From: r.From, Before: r.Compared}
 	for key, value := range t.Attributes {
 		if strings.HasPrefix(strings.ToLower(key), "coprocessor$") { // TableDescriptorBuilder, HBase 2.6

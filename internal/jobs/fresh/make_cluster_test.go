@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/table"
 	"bulkload/internal/model/fail"
@@ -101,7 +102,7 @@ func (l *lab) begun() {
 // loading records that files are being loaded into the new table.
 func (l *lab) loading() {
 	l.Helper()
-	testcheck.Must(l, l.st.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: []loader.HFile{{Family: "f", Path: "hdfs://nn/s/f/0", Size: 9, Cells: 1}}}))
+	testcheck.Must(l, l.st.Record(history.EventLoading, history.FilesRecord{Files: []loader.HFile{{Family: "f", Path: "hdfs://nn/s/f/0", Size: 9, Cells: 1}}}))
 }
 
 // is checks for an error of kind Check.
@@ -234,7 +235,7 @@ func TestDropOutOfService(t *testing.T) {
 	l := newLab(t)
 	testcheck.Must(t, l.make())
 	rest := complete(l.old.String(), l.new.String())[1:]
-	plan := rest[0].data.(checkpoint.PlanRecord)
+	plan := rest[0].data.(history.PlanRecord)
 	plan.Made = l.st.Fresh.Made
 	testcheck.Must(t, l.st.Record(rest[0].event, plan))
 	testcheck.Must(t, l.st.Record(rest[1].event, rest[1].data))
@@ -252,7 +253,7 @@ func TestDropOutOfService(t *testing.T) {
 	l.is(err, "which replaces it, is DISABLED")
 	l.do("enable", l.new.String())
 	before := journal(t, dir)
-	writeJob(t, dir, []entry{{checkpoint.EventDropping, checkpoint.DropRecord{Table: l.old.String()}}})
+	writeJob(t, dir, []entry{{history.EventDropping, history.DropRecord{Table: l.old.String()}}})
 	l.do("drop", l.old.String()) // by the interrupted attempt
 	for i := range 2 {
 		if already, err := drop(); err != nil || already != (i == 1) {

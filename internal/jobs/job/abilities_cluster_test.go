@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
@@ -77,7 +78,7 @@ func TestKindsOfRunsOnAnotherHost(t *testing.T) {
 				t.Fatalf("exit code %d: %s", code, stderr)
 			}
 			k.judge()
-			if s := h.on("third").status(); s.State != checkpoint.JobDone {
+			if s := h.on("third").status(); s.State != history.JobDone {
 				t.Errorf("a third host says %s", s.State)
 			}
 			if kind != "into" {

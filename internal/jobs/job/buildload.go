@@ -9,6 +9,7 @@ import (
 
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/result"
@@ -70,12 +71,12 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	if err := j.expected(ctx, m); err != nil {
 		return nil, err // the files are kept: the job resumes with other expectations
 	}
-	record := checkpoint.BuiltRecord{Manifest: m[0].Summary()}
+	record := history.BuiltRecord{Manifest: m[0].Summary()}
 	for _, one := range m[1:] {
 		record.Tables = append(record.Tables, one.Summary())
 	}
 	submitted := j.job.Submission // the record clears the submission
-	if err := j.job.Record(checkpoint.EventBuilt, record); err != nil {
+	if err := j.job.Record(history.EventBuilt, record); err != nil {
 		return nil, err
 	}
 	j.job.EndSpill(j.options.Events)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
@@ -303,14 +304,14 @@ func TestFullVerificationOfADoneJob(t *testing.T) {
 	sampled, stamp := map[string]bool{}, ""
 	for _, r := range p.records() {
 		if r.Event == "plan" {
-			plan, err := checkpoint.Decode[checkpoint.PlanRecord](r)
+			plan, err := history.Decode[history.PlanRecord](r)
 			if err != nil {
 				t.Fatal(err)
 			}
 			stamp = strconv.FormatInt(plan.Timestamp, 10)
 		}
 		if r.Event == "written" {
-			w, err := checkpoint.Decode[build.WrittenRecord](r)
+			w, err := history.Decode[build.WrittenRecord](r)
 			if err != nil {
 				t.Fatal(err)
 			}

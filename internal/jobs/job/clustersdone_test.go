@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
@@ -60,11 +61,11 @@ func TestClustersDone(t *testing.T) {
 	testcheck.Must(t, o.State.MakeDir())
 	st, err := checkpoint.Open(t.Context(), nil, id.On("several clusters"), o.State, progress.Events{})
 	testcheck.Must(t, err)
-	testcheck.Must(t, st.Record(checkpoint.EventBuilt, checkpoint.BuiltRecord{Manifest: &manifest.Manifest{Records: 5}}))
+	testcheck.Must(t, st.Record(history.EventBuilt, history.BuiltRecord{Manifest: &manifest.Manifest{Records: 5}}))
 	for _, conf := range []string{"", o.Also[0]} {
-		testcheck.Must(t, st.Record(checkpoint.EventCluster, checkpoint.ClusterRecord{Conf: conf, Result: result.Cluster{Conf: conf, ID: "one", Status: result.PartDone, Jobs: []string{"load"}}}))
+		testcheck.Must(t, st.Record(history.EventCluster, history.ClusterRecord{Conf: conf, Result: result.Cluster{Conf: conf, ID: "one", Status: result.PartDone, Jobs: []string{"load"}}}))
 	}
-	testcheck.Must(t, st.Record(checkpoint.EventDone, checkpoint.DoneRecord{Result: &result.Result{}}))
+	testcheck.Must(t, st.Record(history.EventDone, history.DoneRecord{Result: &result.Result{}}))
 	testcheck.Must(t, st.Close())
 	for name, c := range map[string]struct {
 		replace bool
@@ -107,7 +108,7 @@ func TestRecordedClusters(t *testing.T) {
 	state := t.TempDir()
 	st, err := checkpoint.Open(t.Context(), nil, checkpoint.IdentifyParts(loader.TableName{Qualifier: "t"}, "load").On("one"), checkpoint.Options{Dir: state}, progress.Events{})
 	testcheck.Must(t, err)
-	testcheck.Must(t, st.Record(checkpoint.EventPlan, checkpoint.PlanRecord{Table: "t", Made: &checkpoint.TableRecord{Cluster: "one"}}))
+	testcheck.Must(t, st.Record(history.EventPlan, history.PlanRecord{Table: "t", Made: &history.TableRecord{Cluster: "one"}}))
 	testcheck.Must(t, st.Close())
 	down := errors.New("down")
 	for name, c := range map[string]struct {
@@ -132,7 +133,7 @@ func TestRecordedClusters(t *testing.T) {
 			}
 			return c.now, nil
 		}}
-		j.job = &checkpoint.Job{History: checkpoint.NewHistory()}
+		j.job = &checkpoint.Job{History: history.New()}
 		if c.record != nil {
 			j.job.Clusters["/etc/b"] = *c.record
 		}
@@ -160,7 +161,7 @@ func TestSameReplacing(t *testing.T) {
 		"before, as done": {was: true, finished: true},
 	} {
 		j := &clustersRun{destinations: []destination{{}, {conf: "/etc/b"}}}
-		j.job = &checkpoint.Job{History: checkpoint.NewHistory()}
+		j.job = &checkpoint.Job{History: history.New()}
 		j.spec.Replace, j.job.Finished = c.now, c.finished
 		record := result.Cluster{}
 		if c.was {

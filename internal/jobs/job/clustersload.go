@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
@@ -90,7 +90,7 @@ func (j *clustersRun) loadAll(ctx context.Context) error {
 			*r, errs[i] = j.loadInto(ctx, d, e)
 			if errs[i] == nil {
 				r.ID = loadedCluster(*r)
-				errs[i] = j.job.Record(checkpoint.EventCluster, checkpoint.ClusterRecord{Conf: d.conf, Result: *r})
+				errs[i] = j.job.Record(history.EventCluster, history.ClusterRecord{Conf: d.conf, Result: *r})
 			}
 			if errs[i] != nil {
 				r.Error = errs[i].Error()

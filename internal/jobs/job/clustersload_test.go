@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
@@ -84,6 +85,6 @@ func TestReplaceOnClusters(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
-	j := &run{env: jobtest.Env(t), spec: jobtest.Resolve(t, replacing), job: &checkpoint.Job{History: checkpoint.NewHistory()}, local: t.TempDir()}
+	j := &run{env: jobtest.Env(t), spec: jobtest.Resolve(t, replacing), job: &checkpoint.Job{History: history.New()}, local: t.TempDir()}
 	testcheck.Must(t, j.replaceable(t.Context()))
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
@@ -41,8 +42,8 @@ func TestOtherSettingsOfBuiltFiles(t *testing.T) {
 	testcheck.Must(t, first.streams.Close())
 	all, err := build.Directories(t.Context(), env, first.spec, []build.Shape{{Families: []spec.Family{spec.DefaultFamily("f")}}}, first.local, build.WorkOptions{})
 	testcheck.Must(t, err)
-	testcheck.Must(t, st.Record(checkpoint.EventPlan, plan))
-	testcheck.Must(t, st.Record(checkpoint.EventBuilt, checkpoint.BuiltRecord{Manifest: all[0]}))
+	testcheck.Must(t, st.Record(history.EventPlan, plan))
+	testcheck.Must(t, st.Record(history.EventBuilt, history.BuiltRecord{Manifest: all[0]}))
 	for name, change := range map[string]func(*spec.Spec){
 		"":                  func(*spec.Spec) {},
 		"the compression":   func(s *spec.Spec) { s.Compression = "GZ" },
@@ -62,6 +63,6 @@ func TestOtherSettingsOfBuiltFiles(t *testing.T) {
 	if err := of(stricter).buildOnce(t.Context()); fail.KindOf(err) != fail.Check {
 		t.Errorf("an expectation that was not counted: %v", err)
 	}
-	testcheck.Must(t, st.Record(checkpoint.EventCluster, checkpoint.ClusterRecord{Conf: "/etc/b", Result: result.Cluster{ID: "b", Status: result.PartDone}}))
+	testcheck.Must(t, st.Record(history.EventCluster, history.ClusterRecord{Conf: "/etc/b", Result: result.Cluster{ID: "b", Status: result.PartDone}}))
 	testcheck.Must(t, of(stricter).buildOnce(t.Context()))
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
@@ -29,17 +30,17 @@ type OnYARN struct {
 
 // Submitting implements [mapreduce.Journal].
 func (y OnYARN) Submitting(s mapreduce.Submission) error {
-	return y.Journal.Record(checkpoint.EventSubmitting, s)
+	return y.Journal.Record(history.EventSubmitting, s)
 }
 
 // Submitted implements [mapreduce.Journal].
 func (y OnYARN) Submitted(s mapreduce.Submission) error {
-	return y.Journal.Record(checkpoint.EventSubmitted, s)
+	return y.Journal.Record(history.EventSubmitted, s)
 }
 
 // Ended implements [mapreduce.Journal].
 func (y OnYARN) Ended(s mapreduce.Submission, how string) error {
-	return y.Journal.Record(checkpoint.EventEnded, checkpoint.EndedRecord{Tag: s.Tag, How: how})
+	return y.Journal.Record(history.EventEnded, history.EndedRecord{Tag: s.Tag, How: how})
 }
 
 // SameEngine refuses to build locally if a build on YARN has begun.
@@ -70,7 +71,7 @@ func (y OnYARN) Build(ctx context.Context, s mapreduce.Settings, plan func(conte
 		return nil, nil, err
 	}
 	for _, w := range a.Regions {
-		if err := y.Journal.Record(checkpoint.EventWritten, w); err != nil {
+		if err := y.Journal.Record(history.EventWritten, w); err != nil {
 			return nil, nil, err
 		}
 	}

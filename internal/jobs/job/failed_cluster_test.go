@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
@@ -45,7 +46,7 @@ func TestEndOfAnAttemptIsInTheJournal(t *testing.T) {
 		return all[0], err
 	}
 	was, err := run(func(cancel func()) { cancel() })
-	if err == nil || was.State != checkpoint.JobStopped || was.Phase != "verify" || !was.Resumable {
+	if err == nil || was.State != history.JobStopped || was.Phase != "verify" || !was.Resumable {
 		t.Errorf("stopped: %+v, %v", was, err)
 	}
 	was, err = run(func(func()) {
@@ -53,10 +54,10 @@ func TestEndOfAnAttemptIsInTheJournal(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if fail.KindOf(err) != fail.Verify || was.State != checkpoint.JobFailed || was.Phase != "verify" || !strings.Contains(was.Error, "does not hold what was written") || !was.Resumable {
+	if fail.KindOf(err) != fail.Verify || was.State != history.JobFailed || was.Phase != "verify" || !strings.Contains(was.Error, "does not hold what was written") || !was.Resumable {
 		t.Errorf("a difference: %+v, %v", was, err)
 	}
-	if n := len(was.Attempts); n != 2 || was.Attempts[0].State != checkpoint.JobStopped || was.Attempts[1].State != checkpoint.JobFailed {
+	if n := len(was.Attempts); n != 2 || was.Attempts[0].State != history.JobStopped || was.Attempts[1].State != history.JobFailed {
 		t.Errorf("the attempts are %s", fmt.Sprint(was.Attempts))
 	}
 }

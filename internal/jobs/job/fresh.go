@@ -6,6 +6,7 @@ import (
 
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/fresh"
 	"bulkload/internal/jobs/replace"
@@ -114,7 +115,7 @@ func (j *run) compareFresh(ctx context.Context, b *built) error {
 	}
 	r := *j.job.Fresh
 	r.Compared, j.result.Fresh.Before = before, before
-	return j.job.Record(checkpoint.EventFresh, r)
+	return j.job.Record(history.EventFresh, r)
 }
 
 // fitsBefore compares the export with the old table if that is requested, and returns nil if not.

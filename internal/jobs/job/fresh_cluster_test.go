@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/table"
 	"bulkload/internal/jobs/fresh"
 	"bulkload/internal/model/fail"
@@ -151,7 +152,7 @@ func TestFreshTable(t *testing.T) {
 	l.same(second, r.Manifest.Timestamp)
 	l.table = l.old.String()
 	l.nothingLeft()
-	if s, err := checkpoint.Read(r.Job); err != nil || s.Fresh == nil || s.Fresh.From != l.old.String() || !s.Fresh.Made || s.Fresh.Old != checkpoint.OldKept || s.Fresh.Compared == nil {
+	if s, err := checkpoint.Read(r.Job); err != nil || s.Fresh == nil || s.Fresh.From != l.old.String() || !s.Fresh.Made || s.Fresh.Old != history.OldKept || s.Fresh.Compared == nil {
 		t.Errorf("%+v %v", s, err)
 	}
 	if r, err := l.into(replacing(second, ""), l.new, false); err != nil || !r.Already || r.Fresh == nil {
@@ -170,7 +171,7 @@ func TestFreshTable(t *testing.T) {
 	} else {
 		refused(t, err, fail.Check, "it was made after this job dropped the one")
 	}
-	if s, err := checkpoint.Read(r.Job); err != nil || s.Fresh.Old != checkpoint.OldDropped || s.Fresh.At.IsZero() {
+	if s, err := checkpoint.Read(r.Job); err != nil || s.Fresh.Old != history.OldDropped || s.Fresh.At.IsZero() {
 		t.Errorf("%+v %v", s, err)
 	}
 	t.Run("refused", l.freshRefusals)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
@@ -185,7 +186,7 @@ func TestResumeNoticesChangesByThePlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	env, s := jobtest.Env(t), jobtest.CSVSpec(name)
-	record := func() checkpoint.PlanRecord {
+	record := func() history.PlanRecord {
 		k, err := build.OpenInput(t.Context(), env.Source, jobtest.Resolve(t, s), build.WorkOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -296,17 +297,17 @@ func TestInputsWithoutRowsAreRefused(t *testing.T) {
 // TestOldJournalsAreNotCompared checks that fields that they did not record are not compared.
 func TestOldJournalsAreNotCompared(t *testing.T) {
 	at := time.Unix(1700000000, 5)
-	now := checkpoint.InputRecord{Input: "a", Size: 1, Time: at, FileID: 7, Change: at}
+	now := history.InputRecord{Input: "a", Size: 1, Time: at, FileID: 7, Change: at}
 	for name, c := range map[string]struct {
-		was  checkpoint.InputRecord
+		was  history.InputRecord
 		same bool
 	}{
 		"the same":      {now, true},
-		"an old record": {checkpoint.InputRecord{Input: "a", Size: 1, Time: at}, true},
-		"another size":  {checkpoint.InputRecord{Input: "a", Size: 2, Time: at}, false},
-		"a nanosecond":  {checkpoint.InputRecord{Input: "a", Size: 1, Time: at.Add(1), FileID: 7, Change: at}, false},
-		"another inode": {checkpoint.InputRecord{Input: "a", Size: 1, Time: at, FileID: 8, Change: at}, false},
-		"another ctime": {checkpoint.InputRecord{Input: "a", Size: 1, Time: at, FileID: 7, Change: at.Add(1)}, false},
+		"an old record": {history.InputRecord{Input: "a", Size: 1, Time: at}, true},
+		"another size":  {history.InputRecord{Input: "a", Size: 2, Time: at}, false},
+		"a nanosecond":  {history.InputRecord{Input: "a", Size: 1, Time: at.Add(1), FileID: 7, Change: at}, false},
+		"another inode": {history.InputRecord{Input: "a", Size: 1, Time: at, FileID: 8, Change: at}, false},
+		"another ctime": {history.InputRecord{Input: "a", Size: 1, Time: at, FileID: 7, Change: at.Add(1)}, false},
 	} {
 		if got := c.was.Differs(now); (got == "") != c.same {
 			t.Errorf("%s: %q", name, got)

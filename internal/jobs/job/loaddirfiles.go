@@ -9,7 +9,7 @@ import (
 	"regexp"
 
 	"bulkload/internal/base/cleanup"
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
@@ -44,7 +44,7 @@ func (d *dirLoad) sameSalt() error {
 
 // cuts returns the directory for cut or merged files, separate from the caller's own files.
 func (d *dirLoad) cuts() string {
-	return path.Join(d.at.Path, checkpoint.CutsName(d.job.ID))
+	return path.Join(d.at.Path, history.CutsName(d.job.ID))
 }
 
 // removeCuts removes cut or merged files: the table, or the files that are kept, have their rows.

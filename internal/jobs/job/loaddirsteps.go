@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
@@ -50,7 +51,7 @@ func (d *dirLoad) conflicts(ctx context.Context) error {
 
 // steps returns the steps of a load. If the load of files has begun, the steps before it are skipped.
 func (d *dirLoad) steps(table string) []checkpoint.Step {
-	var p *checkpoint.PlanRecord
+	var p *history.PlanRecord
 	var staged hdfsio.Location
 	var files *built
 	var rows *loaded
@@ -62,7 +63,7 @@ func (d *dirLoad) steps(table string) []checkpoint.Step {
 		{Name: "find the table again", Done: func() bool { return !loading }, Run: func(ctx context.Context) error { return d.resume(ctx, table) }},
 		{Name: "find the files and the table", Done: begun, Run: func(ctx context.Context) (err error) { p, staged, err = d.find(ctx, table); return err }},
 		{Name: "check the files", Done: begun, Run: func(ctx context.Context) error { return d.prove(ctx, staged) }},
-		{Name: "record the plan", Done: begun, Run: func(context.Context) error { return d.job.Record(checkpoint.EventPlan, *p) }},
+		{Name: "record the plan", Done: begun, Run: func(context.Context) error { return d.job.Record(history.EventPlan, *p) }},
 		d.job.BeginStep(d.options.State.Version, nil),
 		{Name: "keep the table quiet", Run: d.keepQuiet},
 		{Name: "check that the table can be verified", Done: func() bool { return loading || !local }, Run: d.replaceable},
@@ -80,7 +81,7 @@ func (d *dirLoad) steps(table string) []checkpoint.Step {
 }
 
 // find finds the files and the table, plans the load, and chooses the staging directory of local files.
-func (d *dirLoad) find(ctx context.Context, table string) (*checkpoint.PlanRecord, hdfsio.Location, error) {
+func (d *dirLoad) find(ctx context.Context, table string) (*history.PlanRecord, hdfsio.Location, error) {
 	if d.replaces() {
 		if err := d.refuseExport(d.manifest, d.old); err != nil {
 			return nil, hdfsio.Location{}, err
@@ -141,9 +142,9 @@ func (d *dirLoad) upload(ctx context.Context, staged hdfsio.Location) (err error
 
 // plan returns the record of the plan, with the staging directory for local files or delete markers, which is the one of an earlier attempt if there
 // is one.
-func (d *dirLoad) plan(ctx context.Context) (p *checkpoint.PlanRecord, staged hdfsio.Location, err error) {
-	p = &checkpoint.PlanRecord{Job: d.job.ID, Table: d.facts.Name.String(), Replicate: "yes", Timestamp: d.all.Timestamp, Family: d.facts.Family, Families: d.facts.Families, Columns: []string{}, Splits: append([]rowkey.Key{}, rowkey.Keys(d.facts.Splits)...),
-		Inputs: []checkpoint.InputRecord{{Input: d.given, Place: cluster.Place(d.at), Size: totalBytes(d.files)}}}
+func (d *dirLoad) plan(ctx context.Context) (p *history.PlanRecord, staged hdfsio.Location, err error) {
+	p = &history.PlanRecord{Job: d.job.ID, Table: d.facts.Name.String(), Replicate: "yes", Timestamp: d.all.Timestamp, Family: d.facts.Family, Families: d.facts.Families, Columns: []string{}, Splits: append([]rowkey.Key{}, rowkey.Keys(d.facts.Splits)...),
+		Inputs: []history.InputRecord{{Input: d.given, Place: cluster.Place(d.at), Size: totalBytes(d.files)}}}
 	if d.options.Unreplicated {
 		p.Replicate = "no"
 	}

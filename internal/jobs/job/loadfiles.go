@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
@@ -81,15 +82,15 @@ func (j *run) loadFiles(ctx context.Context, facts *cluster.Facts, st *stage, b 
 				Size: f.Bytes, Cells: f.Cells, FileID: f.FileID, CRC32C: f.CRC32C})
 		}
 		files = append(files, b.markers...)
-		if err := log.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: files}); err != nil {
+		if err := log.Record(history.EventLoading, history.FilesRecord{Files: files}); err != nil {
 			return nil, err
 		}
 	}
 	for name, f := range log.Leaves {
 		switch log.Files[name] {
-		case checkpoint.FileReady:
+		case history.FileReady:
 			req.Files = append(req.Files, f)
-		case checkpoint.FileSent:
+		case history.FileSent:
 			req.Files = append(req.Files, f)
 			req.Unknown = append(req.Unknown, f)
 		}
@@ -149,18 +150,18 @@ func (j *run) hooks(ctx context.Context, copyTo *staging.Dir, regions map[string
 	resolved := map[string]bool{} // files that count as loaded before they are reported with their region, if ever
 	return loader.Events{
 		OnPrepared: func(token string) error {
-			err := log.Record(checkpoint.EventPrepared, checkpoint.TokenRecord{Token: token})
+			err := log.Record(history.EventPrepared, history.TokenRecord{Token: token})
 			if err == nil && copyTo != nil {
 				j.copying.Go(func() { log.Publish(ctx, copyTo, e) })
 			}
 			return err
 		},
 		OnSending: func(groups []loader.Sending) error {
-			s := checkpoint.SendingRecord{}
+			s := history.SendingRecord{}
 			for _, g := range groups {
-				s.Groups = append(s.Groups, checkpoint.FilesRecord{Region: g.Region.Encoded, Server: g.Region.Server, Attempt: g.Attempt, Files: g.Files})
+				s.Groups = append(s.Groups, history.FilesRecord{Region: g.Region.Encoded, Server: g.Region.Server, Attempt: g.Attempt, Files: g.Files})
 			}
-			err := log.Record(checkpoint.EventSending, s)
+			err := log.Record(history.EventSending, s)
 			j.copying.Wait()
 			return err
 		},
@@ -169,31 +170,31 @@ func (j *run) hooks(ctx context.Context, copyTo *staging.Dir, regions map[string
 			if n := len(files) - countOf(files, resolved); n > 0 {
 				e.Load(r.Encoded, n)
 			}
-			return log.Record(checkpoint.EventLoaded, checkpoint.FilesRecord{Region: r.Encoded, Files: files})
+			return log.Record(history.EventLoaded, history.FilesRecord{Region: r.Encoded, Files: files})
 		},
 		OnReturned: func(r loader.Region, files []loader.HFile, reason error) error {
-			return log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Region: r.Encoded, Reason: reason.Error(), Files: files})
+			return log.Record(history.EventReturned, history.FilesRecord{Region: r.Encoded, Reason: reason.Error(), Files: files})
 		},
 		OnFencing: func(f loader.HFile, to string) error {
-			return log.Record(checkpoint.EventFencing, checkpoint.FencingRecord{File: f, To: to})
+			return log.Record(history.EventFencing, history.FencingRecord{File: f, To: to})
 		},
 		OnFenced: func(was string, f loader.HFile) error {
-			return log.Record(checkpoint.EventFenced, checkpoint.FencingRecord{File: f, From: was})
+			return log.Record(history.EventFenced, history.FencingRecord{File: f, From: was})
 		},
 		OnResolved: func(f loader.HFile, place loader.Place) error {
 			e.Note("outcome of a file resolved", "file", f.Path, "place", place.String())
 			if place == loader.PlaceStore {
 				resolved[f.Path] = true
 				e.Load("", 1)
-				return log.Record(checkpoint.EventLoaded, checkpoint.FilesRecord{Files: []loader.HFile{f}})
+				return log.Record(history.EventLoaded, history.FilesRecord{Files: []loader.HFile{f}})
 			}
-			return log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Reason: "found at its source", Files: []loader.HFile{f}})
+			return log.Record(history.EventReturned, history.FilesRecord{Reason: "found at its source", Files: []loader.HFile{f}})
 		},
 		OnCut: func(parent loader.HFile, children []loader.HFile) error {
-			return log.Record(checkpoint.EventCut, checkpoint.RewrittenRecord{Parents: []loader.HFile{parent}, Children: children})
+			return log.Record(history.EventCut, history.RewrittenRecord{Parents: []loader.HFile{parent}, Children: children})
 		},
 		OnMerged: func(parents []loader.HFile, child loader.HFile) error {
-			return log.Record(checkpoint.EventMerged, checkpoint.RewrittenRecord{Parents: parents, Children: []loader.HFile{child}})
+			return log.Record(history.EventMerged, history.RewrittenRecord{Parents: parents, Children: []loader.HFile{child}})
 		},
 		OnRefused: func(refused *loader.RefusedError) error {
 			var files []loader.HFile
@@ -205,15 +206,15 @@ func (j *run) hooks(ctx context.Context, copyTo *staging.Dir, regions map[string
 			if len(files) == 0 {
 				return nil
 			}
-			return log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Region: refused.Region.Encoded, Reason: refused.Error(), Files: files})
+			return log.Record(history.EventReturned, history.FilesRecord{Region: refused.Region.Encoded, Reason: refused.Error(), Files: files})
 		},
 		OnUnknown: func(u *loader.UnknownOutcomeError) error {
 			e.Warn("an answer was lost, resolving the outcome of the files", "region", u.Region.Encoded, "server", u.Region.Server, "error", u.Err)
-			return log.Record(checkpoint.EventUnknown, checkpoint.FilesRecord{Region: u.Region.Encoded, Server: u.Region.Server, Reason: u.Err.Error(), Files: u.Files})
+			return log.Record(history.EventUnknown, history.FilesRecord{Region: u.Region.Encoded, Server: u.Region.Server, Reason: u.Err.Error(), Files: u.Files})
 		},
 		OnCleaning: log.Check,
 		OnCleaned: func(token string) error {
-			return log.Record(checkpoint.EventCleaned, checkpoint.TokenRecord{Token: token})
+			return log.Record(history.EventCleaned, history.TokenRecord{Token: token})
 		},
 	}
 }
@@ -243,10 +244,10 @@ type Staged struct {
 	Dir     *staging.Dir
 	Files   []manifest.File // their cells have several timestamps, or timestamps shared with others
 	Journal *checkpoint.Job
-	Time    int64                   // timestamp of cut or merged files, milliseconds; default now
-	Proven  bool                    // every file has just been read completely
-	Copied  bool                    // the directory has a copy of the journal, which has to record the load before HBase is called
-	Made    *checkpoint.TableRecord // the table must match it before and after the load; nil: not compared
+	Time    int64                // timestamp of cut or merged files, milliseconds; default now
+	Proven  bool                 // every file has just been read completely
+	Copied  bool                 // the directory has a copy of the journal, which has to record the load before HBase is called
+	Made    *history.TableRecord // the table must match it before and after the load; nil: not compared
 }
 
 // Load loads the files into the table as [Run] does. It reads each file completely before the first is loaded, unless they have just been read, and

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/model/manifest"
 	"bulkload/pkg/loader"
@@ -16,7 +17,7 @@ func TestUndecidedHint(t *testing.T) {
 	for _, tt := range []struct{ key, verify, want string }{
 		{"id", "sample", "give `restart` `timestamp` 5, which"}, {"", "", "give `restart`, which"}, {"id", "files", "give `restart` `timestamp` 5 `verify` full, which"},
 	} {
-		st := &checkpoint.Job{Log: &journal.Journal{}, History: checkpoint.History{Plan: &checkpoint.PlanRecord{Key: tt.key}}}
+		st := &checkpoint.Job{Log: &journal.Journal{}, History: history.History{Plan: &history.PlanRecord{Key: tt.key}}}
 		if got := undecidedHint(&loader.UnknownOutcomeError{}, st, &manifest.Manifest{Timestamp: 5}, tt.verify, false); !strings.Contains(got.String(), tt.want) {
 			t.Errorf("key %q: %s, want %s", tt.key, got, tt.want)
 		}

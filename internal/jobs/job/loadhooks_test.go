@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/test/jobtest"
@@ -14,7 +15,7 @@ import (
 // TestResolvedFilesCountOnce checks that the progress of a load counts each file once: one whose answer was lost, which is resolved and then reported
 // with its region, one that an earlier attempt had loaded, which is only resolved, and one that was answered.
 func TestResolvedFilesCountOnce(t *testing.T) {
-	log := &checkpoint.Job{History: checkpoint.NewHistory()}
+	log := &checkpoint.Job{History: history.New()}
 	loaded := map[string]int{}
 	j := &run{job: log, options: RunOptions{}}
 	j.options.Events = progress.Events{OnLoad: func(region string, files int) { loaded[region] += files }}
@@ -34,10 +35,10 @@ func TestResolvedFilesCountOnce(t *testing.T) {
 // TestEndOfADirectorysLoadDropsPrepared checks that the load of a directory removes, at its end, HBase's staging directories that its journal still has,
 // like other jobs.
 func TestEndOfADirectorysLoadDropsPrepared(t *testing.T) {
-	log := &checkpoint.Job{History: checkpoint.NewHistory()}
-	testcheck.Must(t, log.Record(checkpoint.EventPlan, checkpoint.PlanRecord{Table: "t"}))
-	testcheck.Must(t, log.Record(checkpoint.EventAttempt, checkpoint.AttemptRecord{}))
-	testcheck.Must(t, log.Record(checkpoint.EventPrepared, checkpoint.TokenRecord{Token: "file://" + t.TempDir() + "/hbase/staging/u__t__1"})) // it is gone
+	log := &checkpoint.Job{History: history.New()}
+	testcheck.Must(t, log.Record(history.EventPlan, history.PlanRecord{Table: "t"}))
+	testcheck.Must(t, log.Record(history.EventAttempt, history.AttemptRecord{}))
+	testcheck.Must(t, log.Record(history.EventPrepared, history.TokenRecord{Token: "file://" + t.TempDir() + "/hbase/staging/u__t__1"})) // it is gone
 	env := jobtest.Env(t)
 	at, err := env.Conf.Resolve("file://" + t.TempDir())
 	testcheck.Must(t, err)
@@ -50,7 +51,7 @@ func TestEndOfADirectorysLoadDropsPrepared(t *testing.T) {
 // TestRefusedFilesAtTheirSourcesAreReturned checks that the files of a refused load that are at their sources count as not sent, also if the server had
 // loaded others of the same region before it refused, or one cannot be found.
 func TestRefusedFilesAtTheirSourcesAreReturned(t *testing.T) {
-	log := &checkpoint.Job{History: checkpoint.NewHistory()}
+	log := &checkpoint.Job{History: history.New()}
 	hooks := (&run{job: log}).hooks(t.Context(), nil, map[string]bool{})
 	region, refused := loader.Region{Encoded: "r"}, &loader.RefusedError{}
 	var files []loader.HFile
@@ -62,7 +63,7 @@ func TestRefusedFilesAtTheirSourcesAreReturned(t *testing.T) {
 	testcheck.Must(t, hooks.OnSending([]loader.Sending{{Region: region, Files: files}}))
 	testcheck.Must(t, hooks.OnLoaded(region, files[1:2]))
 	testcheck.Must(t, hooks.OnRefused(refused))
-	for i, want := range []any{checkpoint.FileReady, checkpoint.FileLoaded, checkpoint.FileSent} {
+	for i, want := range []any{history.FileReady, history.FileLoaded, history.FileSent} {
 		if got := log.Files[files[i].Path]; got != want {
 			t.Errorf("%s: %v, want %v", files[i].Path, got, want)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/fresh"
 	"bulkload/internal/model/fail"
@@ -119,7 +120,7 @@ func (l *replaceLab) judgeLoad(dir string, s spec.Spec, r *result.Result) {
 	}
 	state, err := checkpoint.Read(r.Job)
 	testcheck.Must(l, err)
-	if state.State != checkpoint.JobDone || len(state.Resources) > 0 || state.Replace == nil && state.Fresh == nil {
+	if state.State != history.JobDone || len(state.Resources) > 0 || state.Replace == nil && state.Fresh == nil {
 		l.Errorf("status has %s, %+v", state.State, state.Resources)
 	}
 	if state.Staging == "" {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/manifest"
@@ -67,10 +68,10 @@ func TestRefusedAttemptKeepsApplication(t *testing.T) {
 	app := l.Path + "/_yarn/out"
 	for _, submitted := range []bool{false, true} {
 		testcheck.Must(t, memory.MkdirAll(t.Context(), app, 0o755))
-		log := &checkpoint.Job{History: checkpoint.NewHistory()}
-		testcheck.Must(t, log.Record(checkpoint.EventPlan, checkpoint.PlanRecord{Table: "t", Staging: l.URI()}))
+		log := &checkpoint.Job{History: history.New()}
+		testcheck.Must(t, log.Record(history.EventPlan, history.PlanRecord{Table: "t", Staging: l.URI()}))
 		if submitted {
-			testcheck.Must(t, log.Record(checkpoint.EventSubmitted, build.SubmissionRecord{Tag: "x", Dir: l.URI() + "/_yarn", Application: "application_1_1"}))
+			testcheck.Must(t, log.Record(history.EventSubmitted, build.SubmissionRecord{Tag: "x", Dir: l.URI() + "/_yarn", Application: "application_1_1"}))
 		}
 		j := &run{job: log, result: &result.Result{}, stage: &stage{Dir: &staging.Dir{FS: memory, Location: l}, out: build.Output{FS: memory, Dir: l.Path}}}
 		j.takeBack(t.Context(), j.earlier())
@@ -87,7 +88,7 @@ func TestReplicationInPlan(t *testing.T) {
 	testcheck.Must(t, err)
 	for unreplicated, want := range map[bool]string{false: "yes", true: "no"} {
 		d := &dirLoad{given: "hdfs://nn/dir", at: at, options: LoadOptions{Unreplicated: unreplicated}, all: manifest.Manifest{Timestamp: 5}}
-		d.env, d.job = env, &checkpoint.Job{History: checkpoint.NewHistory()}
+		d.env, d.job = env, &checkpoint.Job{History: history.New()}
 		d.facts = &cluster.Facts{Name: loader.TableName{Namespace: "default", Qualifier: "t"}, Table: &loader.Table{}}
 		p, _, err := d.plan(t.Context())
 		if testcheck.Must(t, err); p.Replicate != want {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/test/race"
@@ -67,7 +67,7 @@ func TestCopyOfALostHost(t *testing.T) {
 			if err != nil || len(names) != 1 {
 				t.Fatalf("journals %q: %v", names, err)
 			}
-			history, err := checkpoint.ReadHistory(filepath.Dir(names[0]))
+			history, err := history.Read(filepath.Dir(names[0]))
 			testcheck.Must(t, err)
 			fsys, dir, err := h.env.Resolve(history.Plan.Staging)
 			testcheck.Must(t, err)

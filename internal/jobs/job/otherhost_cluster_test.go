@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/model/result"
 	"bulkload/internal/test/jobtest"
@@ -104,7 +105,7 @@ func TestResumedOnAnotherHost(t *testing.T) {
 			h.judge(programRegions)
 			third := h.on("third")
 			s := third.status()
-			if s.State != checkpoint.JobDone || s.Table != h.program.table || s.Loaded != programRegions {
+			if s.State != history.JobDone || s.Table != h.program.table || s.Loaded != programRegions {
 				t.Errorf("a third host says %s, table %s, %d files", s.State, s.Table, s.Loaded)
 			}
 			if code, _, stderr := third.run("", "--skip-exit-code"); code != 99 {
@@ -198,7 +199,7 @@ func (h *hosts) takeOver(after string, stop func(*exec.Cmd)) {
 		t.Errorf("the first owner ends with %v: %s", err, stderr.String())
 	}
 	h.judge(programRegions)
-	if s := h.on("third").status(); s.State != checkpoint.JobDone {
+	if s := h.on("third").status(); s.State != history.JobDone {
 		t.Errorf("a third host says %s", s.State)
 	}
 }
@@ -295,7 +296,7 @@ func TestEveryCommandOnAnotherHost(t *testing.T) {
 		do(at, 128+9, "undo", "--job="+job)
 	}
 	do("", 0, "undo", "--job="+job)
-	if s := host().status(); s.Undo != checkpoint.UndoDone {
+	if s := host().status(); s.Undo != history.UndoDone {
 		t.Errorf("undo is %s", s.Undo)
 	}
 	if code, _, stderr := host().run("", "--restart"); code != 0 {

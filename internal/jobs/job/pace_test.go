@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
@@ -33,10 +33,10 @@ func TestEarlierPace(t *testing.T) {
 		if done {
 			_, err = j.Append("done", map[string]any{"result": r}, journal.Later)
 			if err == nil && attempt == 1 { // with the removal of its staging directory
-				_, err = j.Append("cleaned", checkpoint.TokenRecord{Token: "hdfs://nn/s"}, journal.Later)
+				_, err = j.Append("cleaned", history.TokenRecord{Token: "hdfs://nn/s"}, journal.Later)
 			}
 		} else {
-			_, err = j.Append("attempt", checkpoint.AttemptRecord{Attempt: 1}, journal.Later)
+			_, err = j.Append("attempt", history.AttemptRecord{Attempt: 1}, journal.Later)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/pipeline/preflight"
@@ -119,14 +120,14 @@ func (j *run) takeBackStaging(ctx context.Context) error {
 
 // making records the directory that HBase creates for a check; gone records its removal.
 func (j *run) making(table loader.TableName, make func() (string, error)) error {
-	return j.job.RecordMade(checkpoint.EventChecking, func() (any, error) {
+	return j.job.RecordMade(history.EventChecking, func() (any, error) {
 		token, err := make()
-		return checkpoint.CheckingRecord{Table: table.String(), Token: token}, err
+		return history.CheckingRecord{Table: table.String(), Token: token}, err
 	})
 }
 
 func (j *run) recordGone(table loader.TableName, token string) error {
-	return j.job.Record(checkpoint.EventChecking, checkpoint.CheckingRecord{Table: table.String(), Token: token, Gone: true})
+	return j.job.Record(history.EventChecking, history.CheckingRecord{Table: table.String(), Token: token, Gone: true})
 }
 
 // check checks the prerequisites of the job. It does not change the job.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
@@ -76,7 +77,7 @@ func (j *refusedJob) refused() {
 		return
 	}
 	s, err := checkpoint.Read(r.Job)
-	if err != nil || s.State != checkpoint.JobFailed || !s.Resumable || !strings.Contains(s.Error, "cannot pass") || s.HFiles > 0 {
+	if err != nil || s.State != history.JobFailed || !s.Resumable || !strings.Contains(s.Error, "cannot pass") || s.HFiles > 0 {
 		j.t.Errorf("%+v, %v", s, err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
@@ -255,11 +255,11 @@ func flipReplica(t testing.TB, name string, right bool) {
 // stagedFiles returns the finished files of a job that was killed.
 func (p *program) stagedFiles() (hdfsio.FS, []string) {
 	p.t.Helper()
-	var plan checkpoint.PlanRecord
+	var plan history.PlanRecord
 	for _, r := range p.records() {
 		if r.Event == "plan" {
 			var err error
-			if plan, err = checkpoint.Decode[checkpoint.PlanRecord](r); err != nil {
+			if plan, err = history.Decode[history.PlanRecord](r); err != nil {
 				p.t.Fatal(err)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
@@ -25,8 +26,8 @@ func TestRemovedFilesNameTheWay(t *testing.T) {
 	}
 	memory := hdfsio.NewMemory()
 	st := &stage{Dir: &staging.Dir{FS: memory, Location: l}, out: build.Output{FS: memory, Dir: l.Path}}
-	log := &checkpoint.Job{History: checkpoint.NewHistory()}
-	if err := log.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: []loader.HFile{{Family: "f", Path: l.Join("f/0").URI(), Size: 9, Cells: 1}}}); err != nil {
+	log := &checkpoint.Job{History: history.New()}
+	if err := log.Record(history.EventLoading, history.FilesRecord{Files: []loader.HFile{{Family: "f", Path: l.Join("f/0").URI(), Size: 9, Cells: 1}}}); err != nil {
 		t.Fatal(err)
 	}
 	err = (&run{job: log}).proveStaged(t.Context(), st, &manifest.Manifest{})
@@ -39,15 +40,15 @@ func TestRemovedFilesNameTheWay(t *testing.T) {
 func TestDamagedMarkersNameNoRestart(t *testing.T) {
 	l, err := jobtest.Env(t).Conf.Resolve("hdfs://nn/stage")
 	testcheck.Must(t, err)
-	for _, u := range []*checkpoint.Undoing{nil, {}} {
+	for _, u := range []*history.Undoing{nil, {}} {
 		memory := hdfsio.NewMemory()
 		testcheck.Must(t, memory.MkdirAll(t.Context(), l.Path+"/f", 0o755))
 		w, err := memory.Create(t.Context(), l.Path+"/f/0", hdfsio.CreateOptions{})
 		testcheck.Must(t, err)
 		testcheck.Must(t, w.Finish())
 		st := &stage{Dir: &staging.Dir{FS: memory, Location: l}, out: build.Output{FS: memory, Dir: l.Path}}
-		log := &checkpoint.Job{History: checkpoint.NewHistory()}
-		testcheck.Must(t, log.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: []loader.HFile{{Family: "f", Path: l.Join("f/0").URI(), Size: 9, Cells: 1}}}))
+		log := &checkpoint.Job{History: history.New()}
+		testcheck.Must(t, log.Record(history.EventLoading, history.FilesRecord{Files: []loader.HFile{{Family: "f", Path: l.Join("f/0").URI(), Size: 9, Cells: 1}}}))
 		log.History.Undo = u
 		err = (&run{job: log}).proveStaged(t.Context(), st, &manifest.Manifest{})
 		if fail.KindOf(err) != fail.Load || strings.Contains(err.Error(), setting.Restart.String()) == (u != nil) {

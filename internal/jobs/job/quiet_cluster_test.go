@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/test/race"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/loader"
@@ -41,7 +42,7 @@ func (p *program) quiet() (tables []string) {
 	testcheck.Must(p.t, json.Unmarshal(out, &list))
 	for _, s := range list.Jobs {
 		for _, r := range s.Resources {
-			if r.Kind == checkpoint.ResourceQuiet {
+			if r.Kind == history.ResourceQuiet {
 				tables = append(tables, r.Table)
 			}
 		}

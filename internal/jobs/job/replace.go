@@ -10,7 +10,7 @@ import (
 
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/base/cleanup"
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/jobs/replace"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
@@ -96,7 +96,7 @@ func (j *run) replace(ctx context.Context, b *built) error {
 		return err
 	}
 	if j.job.History.Replace != nil { // for markers of an earlier attempt, which are written again or not needed
-		if err := j.job.Record(checkpoint.EventReplaced, checkpoint.ReplacedRecord{}); err != nil {
+		if err := j.job.Record(history.EventReplaced, history.ReplacedRecord{}); err != nil {
 			return err
 		}
 	}
@@ -140,11 +140,11 @@ func (j *run) compare(ctx context.Context, b *built) error {
 	if err != nil {
 		return err
 	}
-	return j.job.Record(checkpoint.EventReplaced, done)
+	return j.job.Record(history.EventReplaced, done)
 }
 
 // writeMarkers compares the export with the snapshot, writes the markers and checks their files.
-func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Source) (done checkpoint.ReplacedRecord, err error) {
+func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Source) (done history.ReplacedRecord, err error) {
 	export := j.exported(b.manifest)
 	o := replace.Options{Timestamp: b.manifest.Timestamp, Now: src.Snapshot.Created, Lifetimes: b.manifest.Expiring(), Events: j.options.Events}
 	s, err := replace.Compare(ctx, src.Snapshot, export, o)
@@ -222,7 +222,7 @@ func (j *run) replaced(ctx context.Context, m *manifest.Manifest, v *result.Veri
 		}
 		if want := m.Digest; rows.Load() != want.Rows || cells.Load() != want.Cells {
 			err := setting.Errorf("table %s does not hold exactly the export: readers see %d rows and %d cells, want %d and %d: others wrote after snapshot %s (the same command counts again)",
-				j.facts.Name, rows.Load(), cells.Load(), want.Rows, want.Cells, j.job.OwnSnapshots[checkpoint.PlaceCompared].Snapshot)
+				j.facts.Name, rows.Load(), cells.Load(), want.Rows, want.Cells, j.job.OwnSnapshots[history.PlaceCompared].Snapshot)
 			return fail.With(fail.Verify, err)
 		}
 	}
@@ -234,7 +234,7 @@ const countWorkers = 4
 
 // takeCompared opens the snapshot that the export is compared with, and takes it if there is none from an earlier attempt.
 func (j *run) takeCompared(ctx context.Context) (*tablesource.Source, error) {
-	return OpenSnapshot(ctx, j.env, j.job, j.previousTable(), checkpoint.PlaceCompared)
+	return OpenSnapshot(ctx, j.env, j.job, j.previousTable(), history.PlaceCompared)
 }
 
 // afterCompared deletes the snapshot if nothing needs it: after an error, and
@@ -249,7 +249,7 @@ func (j *run) afterCompared(ctx context.Context, err error) error {
 
 // endCompared deletes the snapshot that the export was compared with, including one of an earlier attempt.
 func (j *run) endCompared(ctx context.Context) error {
-	return fail.With(fail.Load, j.job.DropSnapshots(ctx, j.cluster, checkpoint.PlaceCompared))
+	return fail.With(fail.Load, j.job.DropSnapshots(ctx, j.cluster, history.PlaceCompared))
 }
 
 // dropCompared calls endCompared, even if ctx has ended.

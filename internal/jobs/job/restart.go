@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
@@ -39,7 +40,7 @@ func (d *dirLoad) restartable(ctx context.Context) error {
 // rehearse plans a job that starts over without a journal, before the journal of its earlier attempts is discarded, so that a refused job keeps it. find
 // finds the tables. Streams and tables are not read, so their columns are not compared.
 func (j *run) rehearse(ctx context.Context, find func(context.Context) error) error {
-	j.job, j.options.Events, j.result = &checkpoint.Job{Identity: j.job.Identity, History: checkpoint.NewHistory()}, progress.Events{}, &result.Result{}
+	j.job, j.options.Events, j.result = &checkpoint.Job{Identity: j.job.Identity, History: history.New()}, progress.Events{}, &result.Result{}
 	if err := find(ctx); err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func rehearsed(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *che
 
 // undone refuses a job whose load was undone, or is being undone: the table may not
 // have its rows any more. again explains how to load it again.
-func undone(dir string, h *checkpoint.History, restart bool, again setting.Text) error {
+func undone(dir string, h *history.History, restart bool, again setting.Text) error {
 	u := h.Undo
 	switch {
 	case u == nil:
@@ -130,7 +131,7 @@ func buildAgain() setting.Text {
 // freshTimestamp refuses a timestamp that was undone in one of the plan's tables:
 // delete markers hide cells that are written with it, in regions where no compaction
 // has dropped the markers.
-func freshTimestamp(ctx context.Context, c *loader.Cluster, p *checkpoint.PlanRecord, state string, again setting.Text, e progress.Events) error {
+func freshTimestamp(ctx context.Context, c *loader.Cluster, p *history.PlanRecord, state string, again setting.Text, e progress.Events) error {
 	if state == "" {
 		return nil
 	}

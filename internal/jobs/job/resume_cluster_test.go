@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
@@ -275,7 +276,7 @@ func killedInPreflight(t *testing.T, p *program, flags ...string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = fsys.RemoveAll(context.WithoutCancel(t.Context()), base) })
-	history, err := checkpoint.HistoryOf(p.records())
+	history, err := history.Of(p.records())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,9 +302,9 @@ func TestCleanKilled(t *testing.T) {
 	name := buildProgram(t)
 	for _, c := range []struct {
 		after  string
-		status checkpoint.Status
+		status history.Status
 		goes   bool
-	}{{"checking", checkpoint.JobAbandoned, true}, {"sorted", checkpoint.JobAbandoned, true}, {"built", checkpoint.JobAbandoned, true}, {"prepared", checkpoint.JobAbandoned, true}, {"sending", checkpoint.JobUnresolved, false}, {"loaded:1", checkpoint.JobUnresolved, false}, {"", checkpoint.JobDone, true}} {
+	}{{"checking", history.JobAbandoned, true}, {"sorted", history.JobAbandoned, true}, {"built", history.JobAbandoned, true}, {"prepared", history.JobAbandoned, true}, {"sending", history.JobUnresolved, false}, {"loaded:1", history.JobUnresolved, false}, {"", history.JobDone, true}} {
 		t.Run("after "+c.after, func(t *testing.T) {
 			t.Parallel()
 			p := newProgram(t, name)
@@ -327,7 +328,7 @@ func TestCleanKilled(t *testing.T) {
 			if err != nil || (len(left) == 0) != c.goes {
 				t.Errorf("left: %q %v", left, err)
 			}
-			if c.status == checkpoint.JobDone {
+			if c.status == history.JobDone {
 				p.judge(programRegions)
 				return
 			}
@@ -538,10 +539,10 @@ func TestKilledAtSnapshot(t *testing.T) {
 				t.Fatalf("exit code %d: %s", code, stderr)
 			}
 			if taken {
-				var asked checkpoint.SnapshotRecord
+				var asked history.SnapshotRecord
 				for _, r := range p.records() {
 					if r.Event == "snapshotting" {
-						asked, _ = checkpoint.Decode[checkpoint.SnapshotRecord](r)
+						asked, _ = history.Decode[history.SnapshotRecord](r)
 					}
 				}
 				p.snapshot(snapshot, asked.Created)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/jobtest"
@@ -60,14 +61,14 @@ func TestFilesModeAfterRewrites(t *testing.T) {
 // TestFencedFileIsKnownByItsNewName checks that a file that is loaded after it was renamed is looked up by its new name.
 func TestFencedFileIsKnownByItsNewName(t *testing.T) {
 	t.Parallel()
-	log := &checkpoint.Job{History: checkpoint.NewHistory()}
+	log := &checkpoint.Job{History: history.New()}
 	hooks := (&run{job: log}).hooks(t.Context(), nil, map[string]bool{})
 	region := loader.Region{Encoded: "ab"}
 	was := loader.HFile{Family: "f", Path: "hdfs://nn/s/f/0", First: rowkey.Key("a"), Last: rowkey.Key("b"), Size: 5, FileID: 3}
 	now := was
 	now.Path += "_1"
 	for _, err := range []error{
-		log.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: []loader.HFile{was}}),
+		log.Record(history.EventLoading, history.FilesRecord{Files: []loader.HFile{was}}),
 		hooks.OnSending([]loader.Sending{{Region: region, Files: []loader.HFile{was}}}), hooks.OnFencing(was, now.Path), hooks.OnFenced(was.Path, now),
 		hooks.OnSending([]loader.Sending{{Region: region, Files: []loader.HFile{now}}}), hooks.OnLoaded(region, []loader.HFile{now}),
 	} {
@@ -75,7 +76,7 @@ func TestFencedFileIsKnownByItsNewName(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(log.Leaves) != 1 || log.Leaves[now.Path].Path != now.Path || log.Files[now.Path] != checkpoint.FileLoaded {
+	if len(log.Leaves) != 1 || log.Leaves[now.Path].Path != now.Path || log.Files[now.Path] != history.FileLoaded {
 		t.Errorf("files: %v, leaves: %v", log.Files, log.Leaves)
 	}
 }

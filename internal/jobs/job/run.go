@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/fresh"
@@ -244,7 +245,7 @@ func (j *run) recordVerified(ctx context.Context, m *manifest.Manifest, r *resul
 	if err := j.replaced(ctx, m, r.Verify); err != nil {
 		return err
 	}
-	return j.job.Record(checkpoint.EventVerified, r.Verify)
+	return j.job.Record(history.EventVerified, r.Verify)
 }
 
 // storesReadable refuses a job that is to be verified by its files if these cannot be read.

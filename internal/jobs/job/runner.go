@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
@@ -113,11 +114,11 @@ func (j *run) plan(ctx context.Context) error {
 	if err := freshTimestamp(ctx, j.cluster, &now, j.options.State.Dir, setting.Textf("give a later %s, or none", setting.Timestamp), j.options.Events); err != nil {
 		return err
 	}
-	return j.job.Record(checkpoint.EventPlan, now)
+	return j.job.Record(history.EventPlan, now)
 }
 
 // samePlan refuses a plan that differs from the journal's, except for a limit of bad records that the job may still change.
-func (j *run) samePlan(now checkpoint.PlanRecord) error {
+func (j *run) samePlan(now history.PlanRecord) error {
 	old := j.job.History.Plan
 	if old.Reading != nil && j.job.Allows(now.Reading) {
 		now.Reading.BadRecords = old.Reading.BadRecords
@@ -135,7 +136,7 @@ func (j *run) sameReplication() error {
 		return otherReplication(cmp.Or(p.Replicate, "yes"), j.spec.Replicate == "no")
 	}
 	p.Replicate = j.spec.Replicate
-	return j.job.Record(checkpoint.EventPlan, p)
+	return j.job.Record(history.EventPlan, p)
 }
 
 // otherReplication returns an error if a load is resumed with another setting than it has begun with, if that is known: the undo of the load reaches
@@ -177,23 +178,23 @@ func (j *run) sameTables(ctx context.Context) error {
 }
 
 // planRecord returns the record of the plan, as far as it is known without the tables.
-func (j *run) planRecord(ctx context.Context) (checkpoint.PlanRecord, error) {
+func (j *run) planRecord(ctx context.Context) (history.PlanRecord, error) {
 	if j.input == nil {
 		return j.lostPlanRecord(ctx)
 	}
 	places, err := j.env.Places(j.spec.Inputs)
 	if err != nil {
-		return checkpoint.PlanRecord{}, err
+		return history.PlanRecord{}, err
 	}
 	var formats []string
 	files := j.input.Source.Files()
 	for _, f := range files {
-		formats = append(formats, checkpoint.FormatOf(f))
+		formats = append(formats, history.FormatOf(f))
 	}
-	p := checkpoint.Asked(j.spec, formats)
-	p.Job, p.Columns, p.Tables = j.job.ID, j.input.Source.Columns(), checkpoint.AskedTables(j.spec, formats)
+	p := history.Asked(j.spec, formats)
+	p.Job, p.Columns, p.Tables = j.job.ID, j.input.Source.Columns(), history.AskedTables(j.spec, formats)
 	for i, f := range files {
-		r := checkpoint.InputRecordOf(f)
+		r := history.InputRecordOf(f)
 		r.Place, r.Format = places[f.Input](f.Name), formats[i]
 		p.Inputs = append(p.Inputs, j.streamed(r, f.Input))
 	}

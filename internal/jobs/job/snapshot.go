@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/loader"
@@ -24,11 +25,11 @@ func (j *run) snapshot(ctx context.Context) error {
 	}
 	j.options.Events.Phase("snapshot")
 	begun := j.job.Snapshotting
-	now := checkpoint.SnapshotRecord{Snapshot: name, Created: time.Now().UnixMilli()}
+	now := history.SnapshotRecord{Snapshot: name, Created: time.Now().UnixMilli()}
 	if begun.Snapshot == name && begun.Created != 0 {
 		now.Created = begun.Created
 	}
-	if err := j.job.Record(checkpoint.EventSnapshotting, now); err != nil {
+	if err := j.job.Record(history.EventSnapshotting, now); err != nil {
 		return err
 	}
 	if begun.Snapshot == name { // the master may still be taking it
@@ -48,14 +49,14 @@ func (j *run) snapshot(ctx context.Context) error {
 	}
 	switch {
 	case errors.Is(err, loader.ErrSnapshotExists):
-		return errors.Join(snapshotExists(name), j.job.Record(checkpoint.EventSnapshotting, checkpoint.SnapshotRecord{})) // it belongs to another job or user
+		return errors.Join(snapshotExists(name), j.job.Record(history.EventSnapshotting, history.SnapshotRecord{})) // it belongs to another job or user
 	case errors.Is(err, loader.ErrSnapshotLinks):
 		return fail.With(fail.Check, err)
 	case err != nil:
 		return fail.With(fail.Load, err)
 	}
 	j.result.Snapshot = name
-	return j.job.Record(checkpoint.EventSnapshot, checkpoint.SnapshotRecord{Snapshot: name})
+	return j.job.Record(history.EventSnapshot, history.SnapshotRecord{Snapshot: name})
 }
 
 // noSnapshot warns that the requested snapshot is not taken, which an undo of the load will lack.
@@ -83,7 +84,7 @@ func (j *run) dropOlder(ctx context.Context) error {
 		return err
 	}
 	jobs = slices.DeleteFunc(jobs, func(s *checkpoint.State) bool {
-		return s.Job == filepath.Base(j.job.Dir) || s.Table != j.facts.Name.String() || s.State != checkpoint.JobDone || s.Snapshot == "" || s.Undo == checkpoint.UndoRunning
+		return s.Job == filepath.Base(j.job.Dir) || s.Table != j.facts.Name.String() || s.State != history.JobDone || s.Snapshot == "" || s.Undo == history.UndoRunning
 	})
 	slices.SortFunc(jobs, func(a, b *checkpoint.State) int { return b.Ended.Compare(a.Ended) })
 	kept := 0
@@ -127,7 +128,7 @@ const snapshotSkew = 5 * time.Minute
 // ownSnapshot reports whether a snapshot was taken by an earlier attempt, which was stopped after requesting it, and whether it exists. The attempt's has
 // the creation time that the attempt assigned. Journals of older versions have no such time; a snapshot older than their record belongs to another job or
 // user.
-func ownSnapshot(ctx context.Context, c *loader.Cluster, name string, begun checkpoint.SnapshotRecord) (own, there bool, err error) {
+func ownSnapshot(ctx context.Context, c *loader.Cluster, name string, begun history.SnapshotRecord) (own, there bool, err error) {
 	s, there, err := c.FindSnapshot(ctx, name)
 	own = there && begun.Snapshot == name && s.Created == begun.Created
 	if there && begun.Snapshot == name && begun.Created == 0 {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/model/result"
 	"bulkload/internal/test/testcheck"
@@ -17,10 +18,10 @@ func TestSnapshotOfAnotherCluster(t *testing.T) {
 	dir := t.TempDir()
 	log, _, err := journal.Open(dir)
 	testcheck.Must(t, err)
-	_, err = log.Append(string(checkpoint.EventPlan), checkpoint.PlanRecord{Table: "t", Made: &checkpoint.TableRecord{Cluster: "there"}}, journal.First)
+	_, err = log.Append(string(history.EventPlan), history.PlanRecord{Table: "t", Made: &history.TableRecord{Cluster: "there"}}, journal.First)
 	testcheck.Must(t, err)
 	testcheck.Must(t, log.Close())
-	j := &run{job: &checkpoint.Job{History: checkpoint.History{Plan: &checkpoint.PlanRecord{Made: &checkpoint.TableRecord{Cluster: "here"}}}}} // it has no connection
+	j := &run{job: &checkpoint.Job{History: history.History{Plan: &history.PlanRecord{Made: &history.TableRecord{Cluster: "here"}}}}} // it has no connection
 	if is, err := j.snapshotOf(t.Context(), &checkpoint.State{Dir: dir, Snapshot: "night"}); is || err != nil {
 		t.Errorf("%t, %v", is, err)
 	}
@@ -30,10 +31,10 @@ func TestSnapshotOfAnotherCluster(t *testing.T) {
 // cluster of another configuration does not have it.
 func TestClusterOfOwnSnapshot(t *testing.T) {
 	t.Parallel()
-	st := &checkpoint.Job{Identity: checkpoint.Identity{Cluster: "here"}, History: checkpoint.NewHistory()}
+	st := &checkpoint.Job{Identity: checkpoint.Identity{Cluster: "here"}, History: history.New()}
 	table := loader.TableName{Namespace: "default", Qualifier: "t"}
-	for _, c := range []struct{ place, conf, want string }{{checkpoint.PlaceA, "", "here"}, {checkpoint.PlaceB, "/etc/b", ""}} {
-		r, err := RecordSnapshot(st, table, checkpoint.ReadSnapshotRecord{Place: c.place, Conf: c.conf})
+	for _, c := range []struct{ place, conf, want string }{{history.PlaceA, "", "here"}, {history.PlaceB, "/etc/b", ""}} {
+		r, err := RecordSnapshot(st, table, history.ReadSnapshotRecord{Place: c.place, Conf: c.conf})
 		if testcheck.Must(t, err); r.Cluster != c.want || st.OwnSnapshots[c.place].Cluster != c.want {
 			t.Errorf("%s: %+v", c.place, r)
 		}
@@ -55,7 +56,7 @@ func TestSnapshotNotTaken(t *testing.T) {
 		"one was taken":    {"", "evening", false, ""},
 	} {
 		got := ""
-		j := &run{job: &checkpoint.Job{History: checkpoint.NewHistory()}, result: &result.Result{}, options: RunOptions{Snapshot: c.asked}}
+		j := &run{job: &checkpoint.Job{History: history.New()}, result: &result.Result{}, options: RunOptions{Snapshot: c.asked}}
 		j.options.Events.OnWarn = func(msg string, _ ...any) { got = msg }
 		j.job.History.Snapshot, j.job.Loading = c.taken, c.loading
 		if err := j.snapshot(t.Context()); err != nil || got != c.want || j.result.Snapshot != c.taken {

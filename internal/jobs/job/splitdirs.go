@@ -12,6 +12,7 @@ import (
 
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
@@ -264,8 +265,8 @@ func (p *parts) doneBefore() (known []*result.Result, newest int, err error) {
 
 // readHistory reads the journal of a job that may be running; the history is empty
 // if there is none.
-func readHistory(dir string) (checkpoint.History, error) {
-	h, err := checkpoint.ReadHistory(dir)
+func readHistory(dir string) (history.History, error) {
+	h, err := history.Read(dir)
 	if unreadable := new(fs.PathError); errors.As(err, &unreadable) {
 		return h, fail.With(fail.Config, err)
 	} else if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
@@ -120,7 +121,7 @@ func TestSnapshotOfNewParts(t *testing.T) {
 			testcheck.Must(t, err)
 			st, err := checkpoint.Open(t.Context(), nil, id.On(""), p.options.State, progress.Events{})
 			testcheck.Must(t, err)
-			testcheck.Must(t, st.Record(checkpoint.EventSnapshot, checkpoint.SnapshotRecord{Snapshot: c.taken}))
+			testcheck.Must(t, st.Record(history.EventSnapshot, history.SnapshotRecord{Snapshot: c.taken}))
 			testcheck.Must(t, st.Close())
 		}
 		known, _, err := p.doneBefore()

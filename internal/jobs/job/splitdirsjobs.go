@@ -13,6 +13,7 @@ import (
 
 	"bulkload/internal/base/durable"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
@@ -78,7 +79,7 @@ func clusterOf(ctx context.Context, env *cluster.Env, o checkpoint.Options) (c *
 
 // matches reports whether a plan has exactly the current files of a part, and the
 // current settings of the spec.
-func (p *parts) matches(h checkpoint.History, i int) bool {
+func (p *parts) matches(h history.History, i int) bool {
 	s, was := p.partSpec(i), h.Plan
 	now := was.Asked(s)
 	if h.Finished { // nothing is loaded by a setting that is no longer given
@@ -92,7 +93,7 @@ func (p *parts) matches(h checkpoint.History, i int) bool {
 		return false
 	}
 	for _, f := range p.dirs[i].Files {
-		r := checkpoint.InputRecordOf(f)
+		r := history.InputRecordOf(f)
 		r.Place = at[0](f.Name)
 		now.Inputs = append(now.Inputs, r)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/result"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
@@ -33,7 +34,7 @@ func TestRestartOfParts(t *testing.T) {
 		staging := t.TempDir()
 		for i := range 3 {
 			testcheck.Must(t, p.open(t.Context(), i, func(_ context.Context, _ int, st *checkpoint.Job) error {
-				return errors.Join(st.Record(checkpoint.EventPlan, checkpoint.PlanRecord{Job: st.ID, Table: "t", Staging: staging}), st.Record(checkpoint.EventDone, checkpoint.DoneRecord{Result: &result.Result{}}))
+				return errors.Join(st.Record(history.EventPlan, history.PlanRecord{Job: st.ID, Table: "t", Staging: staging}), st.Record(history.EventDone, history.DoneRecord{Result: &result.Result{}}))
 			}))
 		}
 		if c.killed {

@@ -14,6 +14,7 @@ import (
 
 	"bulkload/internal/base/durable"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
@@ -67,7 +68,7 @@ func baseOf(uri string) string { return uri[:max(0, strings.LastIndexByte(uri, '
 
 // moveStaging moves a job that resumes to the staging directory of this attempt's options, as long as it has no files in the one of its plan, which
 // may be the reason why an earlier attempt was refused. It removes the directory of the plan first.
-func (j *run) moveStaging(ctx context.Context, old checkpoint.PlanRecord) error {
+func (j *run) moveStaging(ctx context.Context, old history.PlanRecord) error {
 	if j.local != "" || j.job.Finished || j.job.Built != nil || j.job.Submission != nil || len(j.job.Written) > 0 || j.job.AnyLoading() {
 		return nil
 	}
@@ -87,7 +88,7 @@ func (j *run) moveStaging(ctx context.Context, old checkpoint.PlanRecord) error 
 	}
 	old.Staging = base.Join(path.Base(dir.Location.Path)).String()
 	j.options.Events.Note("the staging directory is another one than before", "staging", old.Staging)
-	return j.job.Record(checkpoint.EventPlan, old)
+	return j.job.Record(history.EventPlan, old)
 }
 
 // refuseElsewhere refuses to begin a job that has already begun elsewhere: the staging
@@ -120,7 +121,7 @@ func (j *run) refuseElsewhere(ctx context.Context, mine hdfsio.Location) error {
 			continue
 		}
 		trace, err := checkpoint.ReadStaged(ctx, fsys, path.Join(parent, info.Name()))
-		if err != nil || trace.ID() != j.job.ID[:checkpoint.StateDigits] && trace.ID() != j.job.Old[:checkpoint.StateDigits] || trace.Status() == checkpoint.JobDone {
+		if err != nil || trace.ID() != j.job.ID[:history.StateDigits] && trace.ID() != j.job.Old[:history.StateDigits] || trace.Status() == history.JobDone {
 			continue // of another job, unreadable, or not to be resumed
 		}
 		l := mine
@@ -164,9 +165,9 @@ func (j *run) proveStaged(ctx context.Context, st *stage, m *manifest.Manifest) 
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(log.Leaves)) {
-		if f, at := log.Leaves[name], log.Files[name]; log.Loading && at != checkpoint.FileLoaded {
+		if f, at := log.Leaves[name], log.Files[name]; log.Loading && at != history.FileLoaded {
 			file := manifest.File{Name: name, Family: f.Family, FirstRow: f.First, LastRow: f.Last, Cells: f.Cells, Bytes: f.Size, CRC32C: cmp.Or(f.CRC32C, log.ChecksumOf(f.FileID, f.Size))}
-			work = append(work, filecheck.Target{File: file, Path: pathOf(f.Path), MayBeGone: at == checkpoint.FileSent})
+			work = append(work, filecheck.Target{File: file, Path: pathOf(f.Path), MayBeGone: at == history.FileSent})
 		}
 	}
 	damaged, err := (&filecheck.Checker{FS: st.out.FS, Gate: j.options.Gate, Events: j.options.Events}).All(ctx, work)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/build"
@@ -76,7 +76,7 @@ func (j *run) dropStreams() {
 }
 
 // streamed returns the record of an input as a stream, if it is one.
-func (j *run) streamed(r checkpoint.InputRecord, input int) checkpoint.InputRecord {
+func (j *run) streamed(r history.InputRecord, input int) history.InputRecord {
 	if d, ok := j.streams.Digest(input); ok {
 		r.Place = j.streams.Place(input)
 		return r.AsStream(d)
@@ -85,13 +85,13 @@ func (j *run) streamed(r checkpoint.InputRecord, input int) checkpoint.InputReco
 }
 
 // lostPlanRecord returns the plan of a job whose streams are not read again, with the columns and formats of the journal. It lists all other inputs.
-func (j *run) lostPlanRecord(ctx context.Context) (checkpoint.PlanRecord, error) {
+func (j *run) lostPlanRecord(ctx context.Context) (history.PlanRecord, error) {
 	old := *j.job.History.Plan
 	p := old.Asked(j.spec)
 	p.Job = j.job.ID
 	for i := range j.spec.Inputs {
 		place := j.streams.Place(i)
-		if at := slices.IndexFunc(old.Inputs, func(f checkpoint.InputRecord) bool { return f.CRC32C != nil && f.Place == place }); at >= 0 {
+		if at := slices.IndexFunc(old.Inputs, func(f history.InputRecord) bool { return f.CRC32C != nil && f.Place == place }); at >= 0 {
 			p.Inputs = append(p.Inputs, j.streamed(old.Inputs[at], i))
 		}
 	}
@@ -113,7 +113,7 @@ func (j *run) lostPlanRecord(ctx context.Context) (checkpoint.PlanRecord, error)
 		return p, err
 	}
 	for _, f := range files {
-		r := checkpoint.InputRecordOf(f)
+		r := history.InputRecordOf(f)
 		r.Place = places[f.Input](f.Name)
 		p.Inputs = append(p.Inputs, r)
 	}

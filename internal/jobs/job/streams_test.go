@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
@@ -80,7 +81,7 @@ func (b *streamJob) plan(j *run) error {
 		return old.Same(now)
 	}
 	j.job.History.Plan = &now
-	return j.job.Record(checkpoint.EventPlan, now)
+	return j.job.Record(history.EventPlan, now)
 }
 
 // build builds up to stopAfter files; 0: all.
@@ -102,7 +103,7 @@ func (b *streamJob) build(j *run, stopAfter int) (*manifest.Manifest, error) {
 	if err != nil {
 		return nil, errors.Join(err, j.abandon(ctx, err))
 	}
-	return m, j.job.Record(checkpoint.EventBuilt, checkpoint.BuiltRecord{Manifest: m.Summary()})
+	return m, j.job.Record(history.EventBuilt, history.BuiltRecord{Manifest: m.Summary()})
 }
 
 // endAsKilled ends an attempt as a kill does: files on disk are kept.
@@ -215,7 +216,7 @@ func TestStreamOfAnEarlierAttempt(t *testing.T) {
 					_, err = b.build(j, 0)
 				}
 				if at == 4 && err == nil {
-					err = j.job.Record(checkpoint.EventLoading, checkpoint.FilesRecord{})
+					err = j.job.Record(history.EventLoading, history.FilesRecord{})
 				}
 				if err != nil {
 					t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
@@ -61,8 +62,8 @@ func (j *run) openTable(ctx context.Context, input string, ref tablesource.Ref) 
 	s.Report(j.options.Events.Warn)
 	j.options.Events.Note("table is read by scans: its rows are not from one moment", "table", ref.Table.String(), "parts", len(s.Scanned.Starts))
 	r.Snapshot, r.Created = "", 0
-	r.Scan = &checkpoint.ScanRecord{Began: s.Scanned.Began, State: s.Scanned.State, Starts: rowkey.Keys(s.Scanned.Starts)}
-	if err := j.job.Record(checkpoint.EventReadSnapshot, r); err != nil {
+	r.Scan = &history.ScanRecord{Began: s.Scanned.Began, State: s.Scanned.State, Starts: rowkey.Keys(s.Scanned.Starts)}
+	if err := j.job.Record(history.EventReadSnapshot, r); err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
 	return s, nil
@@ -71,7 +72,7 @@ func (j *run) openTable(ctx context.Context, input string, ref tablesource.Ref) 
 // readTable determines how a table is read: in the same way as by an earlier
 // attempt, if there was one. Otherwise it records the name of the snapshot to read
 // before the snapshot is taken.
-func (j *run) readTable(ctx context.Context, input string, table loader.TableName) (r checkpoint.ReadSnapshotRecord, o tablesource.Options, err error) {
+func (j *run) readTable(ctx context.Context, input string, table loader.TableName) (r history.ReadSnapshotRecord, o tablesource.Options, err error) {
 	place, err := j.env.Place(input)
 	if err != nil {
 		return r, o, err
@@ -108,7 +109,7 @@ func (j *run) readTable(ctx context.Context, input string, table loader.TableNam
 		o.By = tablesource.ByFiles // as planned
 	}
 	if !ok {
-		r = checkpoint.ReadSnapshotRecord{Input: input, Place: place, Table: table.String()}
+		r = history.ReadSnapshotRecord{Input: input, Place: place, Table: table.String()}
 		if scan {
 			return r, o, nil
 		}
@@ -151,7 +152,7 @@ func (j *run) dropTables(ctx context.Context) {
 
 // readBefore returns the files of tables that are not read again, as recorded in
 // the journal.
-func (j *run) readBefore(old *checkpoint.PlanRecord) (files []checkpoint.InputRecord, err error) {
+func (j *run) readBefore(old *history.PlanRecord) (files []history.InputRecord, err error) {
 	for _, input := range j.spec.Inputs {
 		if !j.notRead(input) {
 			continue
@@ -175,7 +176,7 @@ func (j *run) notRead(input string) bool {
 }
 
 // RecordSnapshot returns the job's own snapshot of r's place. If there is none it records r, with a new name if r has no name.
-func RecordSnapshot(st *checkpoint.Job, table loader.TableName, r checkpoint.ReadSnapshotRecord) (checkpoint.ReadSnapshotRecord, error) {
+func RecordSnapshot(st *checkpoint.Job, table loader.TableName, r history.ReadSnapshotRecord) (history.ReadSnapshotRecord, error) {
 	if known, ok := st.OwnSnapshots[r.Place]; ok {
 		return known, nil
 	}
@@ -186,13 +187,13 @@ func RecordSnapshot(st *checkpoint.Job, table loader.TableName, r checkpoint.Rea
 		now := time.Now()
 		r.Snapshot, r.Created = tablesource.NewName(table, now), now.UnixMilli()
 	}
-	return r, st.Record(checkpoint.EventReadSnapshot, r)
+	return r, st.Record(history.EventReadSnapshot, r)
 }
 
 // OpenSnapshot opens the files of the job's own snapshot of a place, and takes the snapshot of the table if it does not exist.
 // [checkpoint.Job.DropSnapshots] deletes it.
 func OpenSnapshot(ctx context.Context, env *cluster.Env, st *checkpoint.Job, table loader.TableName, place string) (*tablesource.Source, error) {
-	r, err := RecordSnapshot(st, table, checkpoint.ReadSnapshotRecord{Place: place})
+	r, err := RecordSnapshot(st, table, history.ReadSnapshotRecord{Place: place})
 	if err != nil {
 		return nil, err
 	}
@@ -200,13 +201,13 @@ func OpenSnapshot(ctx context.Context, env *cluster.Env, st *checkpoint.Job, tab
 }
 
 // tableRecord returns the record of the table in its current state.
-func (j *run) tableRecord(ctx context.Context, facts *cluster.Facts) (*checkpoint.TableRecord, error) {
+func (j *run) tableRecord(ctx context.Context, facts *cluster.Facts) (*history.TableRecord, error) {
 	return checkpoint.RecordTable(ctx, j.env, j.cluster, facts.Table, facts.Regions)
 }
 
 // recreated returns an error if the table is not the one that the plan was made
 // for, as far as the journal shows.
-func (j *run) recreated(ctx context.Context, was *checkpoint.TableRecord, facts *cluster.Facts, kind fail.Kind) error {
+func (j *run) recreated(ctx context.Context, was *history.TableRecord, facts *cluster.Facts, kind fail.Kind) error {
 	if was == nil {
 		return nil
 	}
@@ -226,10 +227,10 @@ func (j *run) recreated(ctx context.Context, was *checkpoint.TableRecord, facts 
 		hint = setting.Textf("the files that this job moved are lost with the old table: build them again")
 	}
 	switch found {
-	case checkpoint.OtherTable:
+	case history.OtherTable:
 		return fail.Errorf(kind, "table %s was recreated or emptied since this job began: its oldest region is from %s (%s)",
 			facts.Name, now.Oldest().Format(time.RFC3339), hint)
-	case checkpoint.DoubtfulTable:
+	case history.DoubtfulTable:
 		return fail.Errorf(kind, "table %s may have been recreated: it was offline, at %s last, all regions are new, and its directory is not readable (run as a user who can read it; else %s)",
 			facts.Name, time.UnixMilli(now.State).UTC().Format(time.RFC3339), hint)
 	}
@@ -238,7 +239,7 @@ func (j *run) recreated(ctx context.Context, was *checkpoint.TableRecord, facts 
 
 // checkUnchanged checks a table again after all files of a manifest are loaded: files loaded into a
 // table that was dropped are lost, and cells may have expired.
-func (j *run) checkUnchanged(ctx context.Context, was *checkpoint.TableRecord, table string, families []string, m *manifest.Manifest) error {
+func (j *run) checkUnchanged(ctx context.Context, was *history.TableRecord, table string, families []string, m *manifest.Manifest) error {
 	facts, err := cluster.TableFacts(ctx, j.env, j.cluster, table, families...)
 	if err != nil {
 		return err

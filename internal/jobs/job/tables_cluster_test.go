@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/jobtest"
@@ -84,7 +84,7 @@ func (in *tableInput) scanGoesOnAsItBegan(t *testing.T) {
 	if code, _, says := p.run("plan", "--read-by=scan"); code != 128+9 {
 		t.Fatalf("exit code %d: %s", code, says)
 	}
-	if n := p.count(string(checkpoint.EventReadSnapshot)); n != 1 {
+	if n := p.count(string(history.EventReadSnapshot)); n != 1 {
 		t.Errorf("%d records of the scan", n)
 	}
 	// The parts stay those of the first attempt, and the table is still scanned.
@@ -98,7 +98,7 @@ func (in *tableInput) scanGoesOnAsItBegan(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, says)
 	}
 	p.judge(programRegions)
-	if n := p.count(string(checkpoint.EventReadSnapshot)); n != 2 {
+	if n := p.count(string(history.EventReadSnapshot)); n != 2 {
 		t.Errorf("%d records of the scan, want its beginning and that it is over", n)
 	}
 	if code, out, says := p.run("", "--read-by=scan"); code != 0 || !strings.Contains(out, `"already"`) {
@@ -144,10 +144,10 @@ func (in *tableInput) deniedFilesAreScanned(t *testing.T) {
 	p.judge(programRegions)
 	var snapshots int
 	for _, r := range p.records() {
-		if r.Event != string(checkpoint.EventReadSnapshot) {
+		if r.Event != string(history.EventReadSnapshot) {
 			continue
 		}
-		read, err := checkpoint.Decode[checkpoint.ReadSnapshotRecord](r)
+		read, err := history.Decode[history.ReadSnapshotRecord](r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ func (in *tableInput) deniedFilesAreScanned(t *testing.T) {
 			t.Errorf("the snapshot that could not be read is still there: %t, %v", ok, err)
 		}
 	}
-	if n := p.count(string(checkpoint.EventReadSnapshot)); n != 3 || snapshots != 1 {
+	if n := p.count(string(history.EventReadSnapshot)); n != 3 || snapshots != 1 {
 		t.Errorf("%d records, %d snapshots, want one, the scan in its place and its end", n, snapshots)
 	}
 }
@@ -170,11 +170,11 @@ func (in *tableInput) laterAttemptReadsOwnSnapshot(t *testing.T) {
 	if code, _, says := p.run("plan"); code != 128+9 {
 		t.Fatalf("exit code %d: %s", code, says)
 	}
-	var taken checkpoint.ReadSnapshotRecord
+	var taken history.ReadSnapshotRecord
 	for _, r := range p.records() {
-		if r.Event == string(checkpoint.EventReadSnapshot) {
+		if r.Event == string(history.EventReadSnapshot) {
 			var err error
-			if taken, err = checkpoint.Decode[checkpoint.ReadSnapshotRecord](r); err != nil {
+			if taken, err = history.Decode[history.ReadSnapshotRecord](r); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -190,7 +190,7 @@ func (in *tableInput) laterAttemptReadsOwnSnapshot(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, says)
 	}
 	p.judge(programRegions)
-	if n := p.count(string(checkpoint.EventReadSnapshot)); n != 2 {
+	if n := p.count(string(history.EventReadSnapshot)); n != 2 {
 		t.Errorf("%d records of the snapshot, want that it is taken and that it is gone", n)
 	}
 	if _, ok, err := in.cluster.SnapshotTime(t.Context(), in.table, taken.Snapshot); ok || err != nil {

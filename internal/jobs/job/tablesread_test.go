@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/internal/test/jobtest"
@@ -19,10 +20,10 @@ func TestReadingOfAnAttemptWithoutPlan(t *testing.T) {
 	place, err := env.Place("hbase:t")
 	testcheck.Must(t, err)
 	for _, planned := range []bool{false, true} {
-		st := &checkpoint.Job{History: checkpoint.NewHistory()}
-		testcheck.Must(t, st.Record(checkpoint.EventReadSnapshot, checkpoint.ReadSnapshotRecord{Input: "hbase:t", Place: place, Table: "t", Scan: &checkpoint.ScanRecord{}}))
+		st := &checkpoint.Job{History: history.New()}
+		testcheck.Must(t, st.Record(history.EventReadSnapshot, history.ReadSnapshotRecord{Input: "hbase:t", Place: place, Table: "t", Scan: &history.ScanRecord{}}))
 		if planned {
-			testcheck.Must(t, st.Record(checkpoint.EventPlan, checkpoint.PlanRecord{Table: "u"}))
+			testcheck.Must(t, st.Record(history.EventPlan, history.PlanRecord{Table: "u"}))
 		}
 		s := jobtest.CSVSpec("hbase:t")
 		s.ReadBy = string(tablesource.ByFiles)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"bulkload/internal/base/abilities"
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
@@ -79,7 +79,7 @@ func (j *run) specTargets() []spec.Target {
 }
 
 // planTables plans the tables of a new job, and completes their records.
-func (j *run) planTables(ctx context.Context, now *checkpoint.PlanRecord) (err error) {
+func (j *run) planTables(ctx context.Context, now *history.PlanRecord) (err error) {
 	at := time.Now().UnixMilli()
 	for i, t := range j.targets {
 		if t.plan, err = cells.NewPlan(t.Job, now.Columns, t.families[0], t.facts.Splits, at, t.families[1:]...); err != nil && i > 0 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/progress"
@@ -54,8 +55,8 @@ func deleteRows(ctx context.Context, env *cluster.Env, table string, keys []stri
 		if err != nil {
 			return nil, err
 		}
-		p := checkpoint.PlanRecord{Job: st.ID, Table: table, Family: facts.Family, Timestamp: now, Staging: l.String()}
-		if err := st.Record(checkpoint.EventPlan, p); err != nil {
+		p := history.PlanRecord{Job: st.ID, Table: table, Family: facts.Family, Timestamp: now, Staging: l.String()}
+		if err := st.Record(history.EventPlan, p); err != nil {
 			return nil, err
 		}
 	}
@@ -142,7 +143,7 @@ func TestToyCommand(t *testing.T) {
 			t.Fatalf("it is not stopped in phase %s", phase)
 		}
 		jobs, err := checkpoint.ReadAll(o.Dir)
-		if err != nil || len(jobs) != 1 || jobs[0].State != checkpoint.JobStopped || len(jobs[0].Resources) == 0 {
+		if err != nil || len(jobs) != 1 || jobs[0].State != history.JobStopped || len(jobs[0].Resources) == 0 {
 			t.Errorf("%+v, %v", jobs, err)
 		}
 	}
@@ -157,7 +158,7 @@ func TestToyCommand(t *testing.T) {
 		t.Errorf("%d keys, want %d of %d", len(got), len(want), len(before))
 	}
 	jobs, err := checkpoint.ReadAll(o.Dir)
-	if err != nil || jobs[0].State != checkpoint.JobDone || len(jobs[0].Resources) > 0 {
+	if err != nil || jobs[0].State != history.JobDone || len(jobs[0].Resources) > 0 {
 		t.Errorf("%+v, %v", jobs, err)
 	}
 }

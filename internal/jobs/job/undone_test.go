@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
@@ -18,12 +19,12 @@ func TestLoadsUndone(t *testing.T) {
 	journals := func(word string, begun, undone bool) (dir string) {
 		st, err := checkpoint.Open(t.Context(), nil, checkpoint.IdentifyParts(loader.TableName{Qualifier: "t"}, word).On("cluster"), checkpoint.Options{Dir: state}, progress.Events{})
 		testcheck.Must(t, err)
-		testcheck.Must(t, st.Record(checkpoint.EventDone, checkpoint.DoneRecord{}))
+		testcheck.Must(t, st.Record(history.EventDone, history.DoneRecord{}))
 		if begun {
-			testcheck.Must(t, st.Record(checkpoint.EventUndoing, checkpoint.UndoRecord{Timestamp: 5, Snapshot: "s"}))
+			testcheck.Must(t, st.Record(history.EventUndoing, history.UndoRecord{Timestamp: 5, Snapshot: "s"}))
 		}
 		if undone {
-			testcheck.Must(t, st.Record(checkpoint.EventUndone, checkpoint.UndoneRecord{Undo: &result.Undo{}}))
+			testcheck.Must(t, st.Record(history.EventUndone, history.UndoneRecord{Undo: &result.Undo{}}))
 		}
 		testcheck.Must(t, st.Close())
 		return st.Dir
@@ -38,7 +39,7 @@ func TestLoadsUndone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := &clustersRun{destinations: []destination{{}, {conf: "/etc/b"}}}
-			j.job = &checkpoint.Job{History: checkpoint.NewHistory()}
+			j.job = &checkpoint.Job{History: history.New()}
 			j.job.Clusters[""] = result.Cluster{Jobs: []string{journals("own "+name, false, false)}}
 			j.job.Clusters["/etc/b"] = result.Cluster{Conf: "/etc/b", Jobs: []string{c.dir}}
 			switch err := j.loadsUndone(); {
@@ -66,7 +67,7 @@ func TestFreshTimestamp(t *testing.T) {
 		"another timestamp": {"c", "t", "by_date", "", 6, false},
 		"another cluster":   {"d", "t", "by_date", "", 5, false},
 	} {
-		p := &checkpoint.PlanRecord{Table: c.own, Timestamp: c.timestamp, Made: &checkpoint.TableRecord{Cluster: c.cluster}, Tables: []checkpoint.PlanRecord{{Table: c.further}, {Table: c.index, Index: c.index}}}
+		p := &history.PlanRecord{Table: c.own, Timestamp: c.timestamp, Made: &history.TableRecord{Cluster: c.cluster}, Tables: []history.PlanRecord{{Table: c.further}, {Table: c.index, Index: c.index}}}
 		err := freshTimestamp(t.Context(), nil, p, state, buildAgain(), progress.Events{})
 		if c.refused && (fail.KindOf(err) != fail.Config || !strings.HasPrefix(err.Error(), "timestamp 5 of table by_date was undone (job check-1)")) || !c.refused && err != nil {
 			t.Errorf("%s: %v", name, err)

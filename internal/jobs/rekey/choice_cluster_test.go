@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 )
 
 // chosen copies a part of the rows and of their cells, and is killed meanwhile. It checks that the same command resumes, that another choice is
@@ -14,7 +14,7 @@ import (
 func (w *rekeying) chosen(t *testing.T, since int64) {
 	flags := []string{"--to=" + w.new, "--key=" + newKey, "--start-row=2", "--stop-row=5", "--only=f:remarks,f:rule_no"}
 	until := append(flags, fmt.Sprintf("--until=%d", since))
-	for _, event := range []checkpoint.Event{checkpoint.EventRekey, checkpoint.EventBuilt} {
+	for _, event := range []history.Event{history.EventRekey, history.EventBuilt} {
 		if o := w.rekey(string(event), 0, until...); o.code != 137 {
 			t.Fatalf("exit code %d\n%s", o.code, o.stderr)
 		}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/job"
@@ -266,10 +267,10 @@ func (w *world) snapshots() (left []string) {
 		w.t.Fatal(err)
 	}
 	for _, r := range w.records() {
-		if r.Event != string(checkpoint.EventRekey) {
+		if r.Event != string(history.EventRekey) {
 			continue
 		}
-		k, err := checkpoint.Decode[checkpoint.RekeyRecord](r)
+		k, err := history.Decode[history.RekeyRecord](r)
 		testcheck.Must(w.t, err)
 		if k.Snapshot == "" {
 			continue
@@ -414,7 +415,7 @@ func (w *rekeying) change(t *testing.T) {
 
 // killed kills the job once after each of its steps.
 func (w *rekeying) killed(t *testing.T) {
-	kill := func(event checkpoint.Event, after time.Duration) {
+	kill := func(event history.Event, after time.Duration) {
 		t.Helper()
 		o := w.rekey(string(event), after, w.to...)
 		t.Logf("killed after %s, %s: exit code %d", event, after, o.code)
@@ -422,16 +423,16 @@ func (w *rekeying) killed(t *testing.T) {
 			t.Fatalf("exit code %d\n%s", o.code, o.stderr)
 		}
 	}
-	kill(checkpoint.EventRekey, 0)
-	kill(checkpoint.EventWritten+":2", 0)
-	kill(checkpoint.EventBuilt, time.Duration(300+w.rng.IntN(1500))*time.Millisecond)
+	kill(history.EventRekey, 0)
+	kill(history.EventWritten+":2", 0)
+	kill(history.EventBuilt, time.Duration(300+w.rng.IntN(1500))*time.Millisecond)
 	if w.whole {
-		for _, event := range []checkpoint.Event{checkpoint.EventAttempt, checkpoint.EventLoading, checkpoint.EventPrepared, checkpoint.EventSending} {
+		for _, event := range []history.Event{history.EventAttempt, history.EventLoading, history.EventPrepared, history.EventSending} {
 			kill(event, 0)
 		}
 	}
-	kill(checkpoint.EventLoaded, 0)
-	for _, event := range []checkpoint.Event{checkpoint.EventCleaned, checkpoint.EventVerified} {
+	kill(history.EventLoaded, 0)
+	for _, event := range []history.Event{history.EventCleaned, history.EventVerified} {
 		o := w.rekey(string(event), 0, w.to...) // sent files may be resolved without this step
 		t.Logf("killed after %s: exit code %d", event, o.code)
 		if o.code != 137 && o.code != 0 {
@@ -440,8 +441,8 @@ func (w *rekeying) killed(t *testing.T) {
 	}
 	written := map[int]int{}
 	for _, r := range w.records() {
-		if r.Event == string(checkpoint.EventWritten) {
-			region, err := checkpoint.Decode[build.WrittenRecord](r)
+		if r.Event == string(history.EventWritten) {
+			region, err := history.Decode[build.WrittenRecord](r)
 			testcheck.Must(t, err)
 			written[region.InSort()]++
 		}
@@ -604,7 +605,7 @@ func TestCleanDropsSnapshot(t *testing.T) {
 	}
 	trace, err := checkpoint.ReadTrace(jobs[0].Dir)
 	testcheck.Must(t, err)
-	own := trace.OwnSnapshots[checkpoint.PlaceRekeyed]
+	own := trace.OwnSnapshots[history.PlaceRekeyed]
 	if len(w.snapshots()) == 0 {
 		t.Fatalf("the job has not taken snapshot %q", own.Snapshot)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/choice"
@@ -111,7 +112,7 @@ func (r Request) resolve() (_ *resolved, err error) {
 func (q *resolved) further() bool { return q.chosen.Since > 0 }
 
 // checkCells refuses another choice of cells than the one that the job has begun with.
-func (q *resolved) checkCells(k *checkpoint.RekeyRecord) error {
+func (q *resolved) checkCells(k *history.RekeyRecord) error {
 	text := func(a choice.Asked, versions int) string {
 		a.Since = "" // another Since makes another job
 		return cmp.Or(a.String(), "all cells") + map[bool]string{true: fmt.Sprintf(", versions %d", versions)}[versions > 0]
@@ -124,7 +125,7 @@ func (q *resolved) checkCells(k *checkpoint.RekeyRecord) error {
 
 // checkRows refuses another policy for rows of the same key, or another limit of rows without one, than the files of the job were built with, if the
 // journal has them.
-func (q *resolved) checkRows(k *checkpoint.RekeyRecord) error {
+func (q *resolved) checkRows(k *history.RekeyRecord) error {
 	if k == nil || k.Duplicates == "" || k.Duplicates == q.Duplicates && k.BadRecords == q.BadRecords {
 		return nil
 	}

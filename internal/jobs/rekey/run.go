@@ -7,6 +7,7 @@ import (
 
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/hbase/staging"
@@ -131,7 +132,7 @@ func (j *run) record(context.Context) error {
 		if err := j.job.ForgetBuild(); err != nil { // files of another snapshot
 			return err
 		}
-		k = &checkpoint.RekeyRecord{From: q.From.String(), Snapshot: q.Snapshot, Now: now.UnixMilli(), Since: q.chosen.Since, Choice: q.Choice, Versions: q.Versions, Key: q.Key, OldKey: q.OldKey, Makes: k != nil && k.Makes}
+		k = &history.RekeyRecord{From: q.From.String(), Snapshot: q.Snapshot, Now: now.UnixMilli(), Since: q.chosen.Since, Choice: q.Choice, Versions: q.Versions, Key: q.Key, OldKey: q.OldKey, Makes: k != nil && k.Makes}
 		if k.Snapshot == "" {
 			k.Snapshot, k.Own, k.Created = tablesource.NewName(q.From, now), true, now.UnixMilli()
 		}
@@ -146,7 +147,7 @@ func (j *run) record(context.Context) error {
 	}
 	now := *k
 	now.Duplicates, now.BadRecords = q.Duplicates, q.BadRecords
-	return j.job.Record(checkpoint.EventRekey, now)
+	return j.job.Record(history.EventRekey, now)
 }
 
 func (j *run) now() time.Time {
@@ -192,7 +193,7 @@ func (j *run) open(ctx context.Context) (err error) {
 	if err := j.job.ForgetBuild(); err != nil { // files of another snapshot with that name
 		return err
 	}
-	return j.job.Record(checkpoint.EventRekey, now)
+	return j.job.Record(history.EventRekey, now)
 }
 
 // checkTable refuses the snapshot of another table.
@@ -216,13 +217,13 @@ func (j *run) plan(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		p = &checkpoint.PlanRecord{Job: j.job.ID, Table: j.facts.Name.String(), Family: j.facts.Family, Families: j.facts.Families, Key: j.req.Key, Columns: []string{},
-			Duplicates: j.req.Duplicates, Timestamp: now, Staging: l.String(), Inputs: []checkpoint.InputRecord{{Input: j.input(), Place: j.input(), Size: j.source.Bytes()}}}
+		p = &history.PlanRecord{Job: j.job.ID, Table: j.facts.Name.String(), Family: j.facts.Family, Families: j.facts.Families, Key: j.req.Key, Columns: []string{},
+			Duplicates: j.req.Duplicates, Timestamp: now, Staging: l.String(), Inputs: []history.InputRecord{{Input: j.input(), Place: j.input(), Size: j.source.Bytes()}}}
 		p.Splits = rowkey.Keys(j.facts.Splits)
 		if p.Made, err = checkpoint.RecordTable(ctx, j.env, j.cluster, j.facts.Table, j.facts.Regions); err != nil {
 			return err
 		}
-		if err := j.job.Record(checkpoint.EventPlan, *p); err != nil {
+		if err := j.job.Record(history.EventPlan, *p); err != nil {
 			return err
 		}
 	} else if j.facts, err = cluster.TableFacts(ctx, j.env, j.cluster, p.Table, spec.FamilyNames(p.Families)...); err != nil {
@@ -269,7 +270,7 @@ func (j *run) earlierResult(ctx context.Context) *result.Result {
 // would repeat: the next attempt takes another one. After any other error the
 // snapshot is kept.
 func (j *run) giveBack(ctx context.Context, cause error) error {
-	own, there := j.job.OwnSnapshots[checkpoint.PlaceRekeyed]
+	own, there := j.job.OwnSnapshots[history.PlaceRekeyed]
 	if !there || j.divided() {
 		return nil
 	}
@@ -290,12 +291,12 @@ func (j *run) giveBack(ctx context.Context, cause error) error {
 	}
 	now := *j.job.Rekey
 	now.Snapshot = ""
-	return j.job.Record(checkpoint.EventRekey, now)
+	return j.job.Record(history.EventRekey, now)
 }
 
 // drop deletes the job's own snapshot when the job does not need it any more.
 func (j *run) drop(ctx context.Context) bool {
-	if err := j.job.DropSnapshots(ctx, j.cluster, checkpoint.PlaceRekeyed); err != nil {
+	if err := j.job.DropSnapshots(ctx, j.cluster, history.PlaceRekeyed); err != nil {
 		j.options.Events.Warn("the snapshot is left behind", "error", err)
 		return false
 	}
@@ -304,7 +305,7 @@ func (j *run) drop(ctx context.Context) bool {
 
 // end records that the job is done.
 func (j *run) end(ctx context.Context) error {
-	if err := j.job.Record(checkpoint.EventVerified, j.result.Verify); err != nil {
+	if err := j.job.Record(history.EventVerified, j.result.Verify); err != nil {
 		return err
 	}
 	j.job.EndPrepared(ctx, j.env, j.cluster, j.options.Events)

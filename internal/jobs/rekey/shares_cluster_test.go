@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/newkeys"
@@ -119,7 +120,7 @@ func TestRekeyByShares(t *testing.T) {
 	}
 	w := newRekeying(t)
 	s := w.shared(w.to...)
-	s.ends(137, "", s.rekey(string(checkpoint.EventPlan), 0, append(s.to, "--plan", "--out="+s.plan)...))
+	s.ends(137, "", s.rekey(string(history.EventPlan), 0, append(s.to, "--plan", "--out="+s.plan)...))
 	s.ends(0, "", s.planned())
 	s.ends(0, "", s.planned()) // the plan is kept
 	s.ends(5, "build the shares, merge, and run the command again", s.rekey("", 0, s.to...))
@@ -134,7 +135,7 @@ func TestRekeyByShares(t *testing.T) {
 	s.ends(5, "build the shares, merge, and run the command again", s.rekey("", 0, s.to...))
 	s.ends(0, "", s.merge("1/2"))
 	s.sameFiles()
-	for _, event := range []checkpoint.Event{checkpoint.EventBuilt, checkpoint.EventLoading, checkpoint.EventLoaded} {
+	for _, event := range []history.Event{history.EventBuilt, history.EventLoading, history.EventLoaded} {
 		s.ends(137, "", s.rekey(string(event), 0, s.to...))
 	}
 	last := s.rekey("", 0, s.to...)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"bulkload/internal/base/cleanup"
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
@@ -107,7 +107,7 @@ func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
 		return nil, err
 	}
 	submitted := j.job.Submission // the record clears the submission
-	if err := j.job.Record(checkpoint.EventBuilt, checkpoint.BuiltRecord{Manifest: m.Summary()}); err != nil {
+	if err := j.job.Record(history.EventBuilt, history.BuiltRecord{Manifest: m.Summary()}); err != nil {
 		return nil, err
 	}
 	j.yarn().Drop(ctx, submitted)
@@ -223,7 +223,7 @@ func (j *run) divide(ctx context.Context) error {
 	if err == nil && k.Shares == "" { // the plan of the file may be that of an attempt that was killed here
 		now := *k
 		now.Shares = shares.Checksum
-		err = j.job.Record(checkpoint.EventRekey, now)
+		err = j.job.Record(history.EventRekey, now)
 	}
 	if err == nil {
 		j.options.Events.Note("plan for shares", "file", j.options.PlanTo, "regions", shares.Regions(), "splits", len(shares.Parts), "staging", j.job.Plan.Staging)

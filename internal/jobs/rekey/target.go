@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/hbase/table"
@@ -81,16 +82,16 @@ func (j *run) create(ctx context.Context, old *loader.Table) error {
 	}
 	now := *j.job.Rekey
 	now.Makes = true
-	if err := j.job.Record(checkpoint.EventRekey, now); err != nil {
+	if err := j.job.Record(history.EventRekey, now); err != nil {
 		return err
 	}
 	like, present := table.Like(old), old.Attributes
-	if slices.ContainsFunc(checkpoint.QuietAttributes(), func(key string) bool { return like.Attributes[key] == "false" }) {
+	if slices.ContainsFunc(history.QuietAttributes(), func(key string) bool { return like.Attributes[key] == "false" }) {
 		if t, err := j.cluster.Describe(ctx, j.req.From); err == nil {
 			present = t.Attributes
 		} // else a warning says what stays off
 	}
-	checkpoint.WarnOfQuiet(j.options.Events, j.req.To.String(), j.req.From.String(), checkpoint.Wake(like.Attributes, present))
+	checkpoint.WarnOfQuiet(j.options.Events, j.req.To.String(), j.req.From.String(), history.Wake(like.Attributes, present))
 	spec := like.Spec(j.req.To, splits)
 	j.options.Events.Note("table is created", "table", j.req.To.String(), "like", j.req.From.String(), "regions", len(splits)+1)
 	if err := j.cluster.CreateTable(ctx, spec); err != nil && !errors.Is(err, loader.ErrTableExists) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
@@ -67,7 +68,7 @@ func TestPhoenix(t *testing.T) {
 		indexes        string
 		makes, refused bool
 	}{"refused": {"", false, true}, "ignored": {"ignore", false, false}, "created by the job": {"", true, false}} {
-		j := &run{req: &resolved{}, cluster: closed, job: &checkpoint.Job{History: checkpoint.History{Rekey: &checkpoint.RekeyRecord{Makes: c.makes}}}, options: RunOptions{PhoenixIndexes: c.indexes}}
+		j := &run{req: &resolved{}, cluster: closed, job: &checkpoint.Job{History: history.History{Rekey: &history.RekeyRecord{Makes: c.makes}}}, options: RunOptions{PhoenixIndexes: c.indexes}}
 		err := j.usable(t.Context(), &cluster.Facts{Name: table.Name, Table: table}, table)
 		if c.refused != (fail.KindOf(err) == fail.Check && strings.Contains(err.Error(), "table t is a Phoenix table with perhaps indexes")) || err != nil && !c.refused {
 			t.Errorf("%s: %v", name, err)
@@ -114,7 +115,7 @@ func TestRequests(t *testing.T) {
 // that another pass is another job.
 func TestOtherChoice(t *testing.T) {
 	a, b := loader.TableName{Namespace: "default", Qualifier: "a"}, loader.TableName{Namespace: "default", Qualifier: "b"}
-	k := &checkpoint.RekeyRecord{Choice: choice.Asked{FromKey: "5", Until: "2026-11-01T00:00:00Z"}, Versions: 2, Since: 7}
+	k := &history.RekeyRecord{Choice: choice.Asked{FromKey: "5", Until: "2026-11-01T00:00:00Z"}, Versions: 2, Since: 7}
 	for _, x := range []struct {
 		choice   choice.Asked
 		versions int
@@ -146,14 +147,14 @@ func TestOtherRows(t *testing.T) {
 	a, b := loader.TableName{Namespace: "default", Qualifier: "a"}, loader.TableName{Namespace: "default", Qualifier: "b"}
 	for _, x := range []struct {
 		duplicates, bad string
-		k               *checkpoint.RekeyRecord
+		k               *history.RekeyRecord
 		refused         bool
 	}{
-		{"", "", &checkpoint.RekeyRecord{Duplicates: "fail"}, false},
-		{"last", "5", &checkpoint.RekeyRecord{Duplicates: "last", BadRecords: "5"}, false},
-		{"last", "", &checkpoint.RekeyRecord{Duplicates: "first"}, true},
-		{"first", "", &checkpoint.RekeyRecord{Duplicates: "first", BadRecords: "5"}, true},
-		{"first", "", &checkpoint.RekeyRecord{}, false}, // of an earlier version
+		{"", "", &history.RekeyRecord{Duplicates: "fail"}, false},
+		{"last", "5", &history.RekeyRecord{Duplicates: "last", BadRecords: "5"}, false},
+		{"last", "", &history.RekeyRecord{Duplicates: "first"}, true},
+		{"first", "", &history.RekeyRecord{Duplicates: "first", BadRecords: "5"}, true},
+		{"first", "", &history.RekeyRecord{}, false}, // of an earlier version
 		{"first", "", nil, false},
 	} {
 		q, err := Request{From: a, To: b, Key: "id", Duplicates: x.duplicates, BadRecords: x.bad}.resolve()

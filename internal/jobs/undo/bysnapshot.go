@@ -9,6 +9,7 @@ import (
 
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/fail"
@@ -26,7 +27,7 @@ const (
 // restore is an undo by a snapshot from before the load.
 type restore struct {
 	*target
-	from checkpoint.RestoredFrom
+	from history.RestoredFrom
 	into loader.TableName // the table to restore: the load's table, or a new one
 
 	before *tablesource.Source // the snapshot from before the load
@@ -41,7 +42,7 @@ func (r *restore) inPlace() bool { return r.from.Into == "" }
 
 // restoring returns the undo by a snapshot that is under way according to the journal, or that the options describe.
 func (u *undo) restoring() (*restore, error) {
-	r := &restore{target: u.tables[0], from: checkpoint.RestoredFrom{Snapshot: u.options.Snapshot, Into: u.options.Into, Discard: u.options.Discard}}
+	r := &restore{target: u.tables[0], from: history.RestoredFrom{Snapshot: u.options.Snapshot, Into: u.options.Into, Discard: u.options.Discard}}
 	switch was := u.job.Undo; {
 	case was != nil && was.From != nil:
 		r.from = *was.From
@@ -196,9 +197,9 @@ func (r *restore) others() (names []string, err error) {
 			continue
 		}
 		switch {
-		case s.State == checkpoint.JobRunning && r.inPlace():
+		case s.State == history.JobRunning && r.inPlace():
 			return nil, fail.Errorf(fail.Check, "job %s works on table %s now: it would fail when the table is out of service", s.Job, r.table)
-		case s.Loaded > 0 && s.Undo != checkpoint.UndoDone && s.Last.UnixMilli() > r.from.Created:
+		case s.Loaded > 0 && s.Undo != history.UndoDone && s.Last.UnixMilli() > r.from.Created:
 			names = append(names, s.Job)
 		}
 	}
@@ -207,13 +208,13 @@ func (r *restore) others() (names []string, err error) {
 }
 
 // elsewhere reports whether a job's table is on another cluster. Plans of older versions do not have the cluster.
-func (u *undo) elsewhere(p *checkpoint.PlanRecord) bool {
+func (u *undo) elsewhere(p *history.PlanRecord) bool {
 	return p != nil && p.Made != nil && p.Made.Cluster != u.clusterID
 }
 
 // loads reports whether a job loads into a table.
 func loads(s *checkpoint.State, table string) bool {
-	return s.Table == table || slices.ContainsFunc(s.Tables, func(t checkpoint.TableState) bool { return t.Table == table })
+	return s.Table == table || slices.ContainsFunc(s.Tables, func(t history.TableState) bool { return t.Table == table })
 }
 
 // predict computes what becomes visible again and what is lost, from a snapshot of the current table, and refuses losses of others.
@@ -287,5 +288,5 @@ func (r *restore) withdrawRestore(ctx context.Context, cause error) error {
 	if err := r.undo.dropSnapshots(ctx); err != nil {
 		return errors.Join(cause, err)
 	}
-	return errors.Join(cause, r.undo.job.Record(checkpoint.EventUndoing, checkpoint.UndoRecord{}))
+	return errors.Join(cause, r.undo.job.Record(history.EventUndoing, history.UndoRecord{}))
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"bulkload/internal/base/workers"
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/jobs/job"
@@ -25,7 +25,7 @@ func (r *restore) openRestored(ctx context.Context) (*tablesource.Source, error)
 	if r.scans {
 		return nil, nil
 	}
-	src, err := job.OpenSnapshot(ctx, r.undo.env, r.undo.job, r.into, checkpoint.PlaceRestored)
+	src, err := job.OpenSnapshot(ctx, r.undo.env, r.undo.job, r.into, history.PlaceRestored)
 	if err == nil || ctx.Err() != nil || !loader.Refused(err) || loader.Unavailable(err) {
 		return src, err
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/jobs/undo"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/test/jobtest"
@@ -58,7 +59,7 @@ func (n *nights) undone(dir, want, what string) {
 		n.t.Fatalf("%s: the table is %s, without the night %s", what, got, want)
 	}
 	n.leftNothing()
-	if s, err := checkpoint.Read(dir); err != nil || s.Undo != checkpoint.UndoDone {
+	if s, err := checkpoint.Read(dir); err != nil || s.Undo != history.UndoDone {
 		n.t.Fatalf("%s: status says %+v, %v", what, s, err)
 	}
 	if n.t.Failed() {
@@ -106,7 +107,7 @@ func TestUndoKilledAndCompacted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err := checkpoint.Read(r.Job); err != nil || s.Undo != checkpoint.UndoRunning && c.after != "undone" {
+		if s, err := checkpoint.Read(r.Job); err != nil || s.Undo != history.UndoRunning && c.after != "undone" {
 			t.Fatalf("%s: status says %+v, %v", what, s, err)
 		}
 		if len(c.then) > 0 {
@@ -157,7 +158,7 @@ func TestUndoLoadFails(t *testing.T) {
 			t.Fatalf("after %d pieces: %v", left, err)
 		}
 		s, err := checkpoint.Read(second)
-		if err != nil || s.Undo != checkpoint.UndoRunning {
+		if err != nil || s.Undo != history.UndoRunning {
 			t.Fatalf("after %d pieces status says %+v, %v", left, s, err)
 		}
 		if got := n.digest(); got != with && got != want {
@@ -248,7 +249,7 @@ func TestUndoDiffers(t *testing.T) {
 		if fail.KindOf(err) != fail.Verify || !strings.Contains(err.Error(), snapshot) || !kept() {
 			t.Fatalf("a table that others have written to: %v, snapshots are %q", err, n.left("/hbase/.hbase-snapshot"))
 		}
-		if s, err := checkpoint.Read(second); err != nil || s.Undo != checkpoint.UndoRunning {
+		if s, err := checkpoint.Read(second); err != nil || s.Undo != history.UndoRunning {
 			t.Fatalf("status says %+v, %v", s, err)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/tablesource"
@@ -62,7 +62,7 @@ func TestOutOfServiceIsSaid(t *testing.T) {
 	if err := r.offline(cause); fail.KindOf(err) != fail.Load || !strings.Contains(err.Error(), "table t is out of service") {
 		t.Error(err)
 	}
-	if r.from = (checkpoint.RestoredFrom{Into: "new"}); r.offline(cause) != cause || r.offline(nil) != nil {
+	if r.from = (history.RestoredFrom{Into: "new"}); r.offline(cause) != cause || r.offline(nil) != nil {
 		t.Error("a new table is not out of service")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/pkg/loader"
@@ -37,7 +37,7 @@ type load struct {
 }
 
 // finished refuses jobs that have no load into an existing table, and jobs that are not done.
-func finished(name string, h *checkpoint.History) error {
+func finished(name string, h *history.History) error {
 	switch {
 	case h.Exporting != nil:
 		return fail.Errorf(fail.Check, "job %s exported table %s, which was only read: there is no load to take out", name, h.Exporting.Table)
@@ -49,7 +49,7 @@ func finished(name string, h *checkpoint.History) error {
 		var jobs []string
 		for _, conf := range slices.Sorted(maps.Keys(h.Clusters)) {
 			for _, dir := range slices.Backward(h.Clusters[conf].Jobs) { // an index before its table, so that readers find no entry whose row is gone
-				jobs = append(jobs, dir[max(0, len(dir)-checkpoint.StateDigits):])
+				jobs = append(jobs, dir[max(0, len(dir)-history.StateDigits):])
 			}
 		}
 		return fail.Errorf(fail.Check, "job %s loaded several clusters: undo the job of each, in this order, with its configuration: %s", name, strings.Join(jobs, ", "))
@@ -62,7 +62,7 @@ func finished(name string, h *checkpoint.History) error {
 }
 
 // newLoad returns the load of one table, with what the journal says about all loads.
-func newLoad(name string, h *checkpoint.History, plan checkpoint.PlanRecord) (*load, error) {
+func newLoad(name string, h *history.History, plan history.PlanRecord) (*load, error) {
 	table, err := loader.ParseTableName(plan.Table)
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
@@ -76,7 +76,7 @@ func newLoad(name string, h *checkpoint.History, plan checkpoint.PlanRecord) (*l
 
 // loadsOf returns the load of each table of a journal, in loading order. It refuses a job that is not done, or whose cells cannot be distinguished
 // from others by a timestamp.
-func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
+func loadsOf(dir string, h *history.History) ([]*load, error) {
 	name := filepath.Base(dir)
 	if err := finished(name, h); err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
 }
 
 // loadBefore returns the load of a job of one table, for an undo by a snapshot from before it: its cells need no common timestamp.
-func loadBefore(dir string, h *checkpoint.History) (*load, error) {
+func loadBefore(dir string, h *history.History) (*load, error) {
 	name := filepath.Base(dir)
 	if err := finished(name, h); err != nil {
 		return nil, err
@@ -140,10 +140,10 @@ func loadBefore(dir string, h *checkpoint.History) (*load, error) {
 }
 
 // loadBegan returns the time of the first request to HBase to load files.
-func loadBegan(h *checkpoint.History) time.Time {
+func loadBegan(h *history.History) time.Time {
 	for _, a := range h.Attempts {
 		for _, s := range a.Steps {
-			if s.Name == string(checkpoint.EventLoading) {
+			if s.Name == string(history.EventLoading) {
 				return s.Time
 			}
 		}
@@ -152,7 +152,7 @@ func loadBegan(h *checkpoint.History) time.Time {
 }
 
 // otherWay explains how to undo a load that markers cannot undo, as far as the journal shows.
-func otherWay(h *checkpoint.History) setting.Text {
+func otherWay(h *history.History) setting.Text {
 	if h.Snapshot == "" {
 		return noSnapshot()
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/loader"
@@ -16,25 +17,25 @@ import (
 func TestOtherLoadsOfThisCluster(t *testing.T) {
 	state := t.TempDir()
 	table := loader.TableName{Namespace: "default", Qualifier: "t"}
-	open := func(word string, made *checkpoint.TableRecord) *checkpoint.Job {
+	open := func(word string, made *history.TableRecord) *checkpoint.Job {
 		st, err := checkpoint.Open(t.Context(), nil, checkpoint.IdentifyParts(table, word).On(word), checkpoint.Options{Dir: state}, progress.Events{})
 		testcheck.Must(t, err)
-		testcheck.Must(t, st.Record(checkpoint.EventPlan, checkpoint.PlanRecord{Job: st.ID, Table: table.String(), Made: made}))
+		testcheck.Must(t, st.Record(history.EventPlan, history.PlanRecord{Job: st.ID, Table: table.String(), Made: made}))
 		_, err = st.Begin("test")
 		testcheck.Must(t, err)
 		return st
 	}
-	done := func(word string, made *checkpoint.TableRecord) string {
+	done := func(word string, made *history.TableRecord) string {
 		st := open(word, made)
-		testcheck.Must(t, st.Record(checkpoint.EventLoaded, checkpoint.FilesRecord{Region: "r", Files: []loader.HFile{{Path: "hdfs://nn/s/f/aa"}}}))
-		testcheck.Must(t, st.Record(checkpoint.EventDone, checkpoint.DoneRecord{}))
+		testcheck.Must(t, st.Record(history.EventLoaded, history.FilesRecord{Region: "r", Files: []loader.HFile{{Path: "hdfs://nn/s/f/aa"}}}))
+		testcheck.Must(t, st.Record(history.EventDone, history.DoneRecord{}))
 		testcheck.Must(t, st.Close())
 		return st.Name()
 	}
-	here, there := &checkpoint.TableRecord{Cluster: "here"}, &checkpoint.TableRecord{Cluster: "there"}
+	here, there := &history.TableRecord{Cluster: "here"}, &history.TableRecord{Cluster: "there"}
 	want := []string{done("a", here), done("older version", nil)}
 	done("c", there)
-	r := &restore{target: &target{load: &load{job: "t-0123456789ab", table: table}, undo: &undo{state: state, clusterID: "here"}}, from: checkpoint.RestoredFrom{Created: 5}}
+	r := &restore{target: &target{load: &load{job: "t-0123456789ab", table: table}, undo: &undo{state: state, clusterID: "here"}}, from: history.RestoredFrom{Created: 5}}
 	slices.Sort(want)
 	if got, err := r.others(); err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v, want %q", got, err, want)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/result"
@@ -131,7 +131,7 @@ func (r *restore) changed(now *snapshot.Snapshot) ([]string, error) {
 		}
 	}
 	r.quiet = map[string]string{}
-	for _, key := range checkpoint.QuietAttributes() {
+	for _, key := range history.QuietAttributes() {
 		if was, now := before.Attributes[key], today.Attributes[key]; was == "false" && now != was {
 			r.quiet[key], before.Attributes[key] = now, now // the load had switched it off when it took the snapshot
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/jobs/undo"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/test/jobtest"
@@ -87,7 +88,7 @@ func (n *nights) undoneBy(dir, want, what string, snapshots ...string) {
 		n.t.Fatalf("%s: the table is %s, before the night %s", what, got, want)
 	}
 	n.only(snapshots...)
-	if s, err := checkpoint.Read(dir); err != nil || s.Undo != checkpoint.UndoDone || s.Offline || len(s.Resources) > 0 {
+	if s, err := checkpoint.Read(dir); err != nil || s.Undo != history.UndoDone || s.Offline || len(s.Resources) > 0 {
 		n.t.Fatalf("%s: status says %+v, %v", what, s, err)
 	}
 }
@@ -158,7 +159,7 @@ func TestUndoBySnapshotKilled(t *testing.T) {
 			t.Fatalf("after %s: %v\n%s", after, err, out)
 		}
 		s, err := checkpoint.Read(second)
-		if err != nil || s.Undo != checkpoint.UndoRunning || !s.Offline {
+		if err != nil || s.Undo != history.UndoRunning || !s.Offline {
 			t.Fatalf("after %s: status says %+v, %v", after, s, err)
 		}
 		switch then {

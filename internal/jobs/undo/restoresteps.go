@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"bulkload/internal/base/cleanup"
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/table"
 	"bulkload/internal/jobs/job"
@@ -24,7 +24,7 @@ func (r *restore) begin(ctx context.Context) error {
 	}
 	now, from := r.undo.read.now, r.from // the same for every attempt, since the prediction depends on which cells have expired
 	// The timestamp is not 0, which marks that no undo has begun.
-	begun := checkpoint.UndoRecord{Timestamp: cmp.Or(r.stamp, 1), Created: now.UnixMilli(), From: &from}
+	begun := history.UndoRecord{Timestamp: cmp.Or(r.stamp, 1), Created: now.UnixMilli(), From: &from}
 	if r.inPlace() {
 		begun.Snapshot = tablesource.NewName(r.table, now)
 		var err error
@@ -32,7 +32,7 @@ func (r *restore) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.undo.job.Record(checkpoint.EventUndoing, begun)
+	return r.undo.job.Record(history.EventUndoing, begun)
 }
 
 // ask records the prediction and the request to the master.
@@ -41,11 +41,11 @@ func (r *restore) ask() error {
 		r.result.Snapshot = r.own().Snapshot
 	}
 	if len(r.quiet) > 0 {
-		if err := r.undo.job.Record(checkpoint.EventQuiet, checkpoint.QuietRecord{Table: r.into.String(), Was: r.quiet}); err != nil {
+		if err := r.undo.job.Record(history.EventQuiet, history.QuietRecord{Table: r.into.String(), Was: r.quiet}); err != nil {
 			return err
 		}
 	}
-	return r.undo.job.Record(checkpoint.EventRestoring, checkpoint.RestoringRecord{Undo: r.result, Nonce: loader.NewNonce()})
+	return r.undo.job.Record(history.EventRestoring, history.RestoringRecord{Undo: r.result, Nonce: loader.NewNonce()})
 }
 
 // service puts the table into service, or takes it out of service.
@@ -106,7 +106,7 @@ func (r *restore) restore(ctx context.Context) error {
 		err = src.Close(ctx)
 	}
 	if err == nil {
-		err = r.undo.job.Record(checkpoint.EventRestored, checkpoint.TurnRecord{Number: r.number, Table: r.into.String()})
+		err = r.undo.job.Record(history.EventRestored, history.TurnRecord{Number: r.number, Table: r.into.String()})
 	}
 	return r.offline(err)
 }
@@ -132,7 +132,7 @@ func (r *restore) afterRefusal(ctx context.Context, cause error) (done bool, err
 	if err != nil {
 		return false, r.offline(errors.Join(cause, err))
 	}
-	now, err := job.OpenSnapshot(ctx, r.undo.env, r.undo.job, r.table, checkpoint.PlaceRestored)
+	now, err := job.OpenSnapshot(ctx, r.undo.env, r.undo.job, r.table, history.PlaceRestored)
 	if err != nil {
 		return false, r.offline(errors.Join(cause, err))
 	}
@@ -144,7 +144,7 @@ func (r *restore) afterRefusal(ctx context.Context, cause error) (done bool, err
 		}
 		cause = errors.Join(cause, err)
 	}
-	if err := r.undo.job.DropSnapshots(ctx, r.undo.cluster, checkpoint.PlaceRestored); err != nil {
+	if err := r.undo.job.DropSnapshots(ctx, r.undo.cluster, history.PlaceRestored); err != nil {
 		return false, r.offline(errors.Join(cause, err))
 	}
 	if unchanged {
@@ -199,7 +199,7 @@ func (r *restore) verifyRestored(ctx context.Context) error {
 		return err
 	}
 	if r.died != "" && r.result.Verify == "full" { // the new snapshot includes edits that HBase has replayed
-		if err := u.job.DropSnapshots(ctx, u.cluster, checkpoint.PlaceRestored); err != nil {
+		if err := u.job.DropSnapshots(ctx, u.cluster, history.PlaceRestored); err != nil {
 			return cluster.Failure(err)
 		}
 	}
@@ -219,7 +219,7 @@ func (r *restore) verifyRestored(ctx context.Context) error {
 			u.options.Events.Warn("the table has other older versions than the snapshot: a compaction has dropped some", "table", r.into.String(), "snapshot", want.Versions.String(), "found", kept.String())
 		}
 	}
-	return u.job.Record(checkpoint.EventTableUndone, checkpoint.TurnRecord{Number: r.number, Table: r.table.String()})
+	return u.job.Record(history.EventTableUndone, history.TurnRecord{Number: r.number, Table: r.table.String()})
 }
 
 // warnKept warns that the snapshot from before the undo is kept, and why.
@@ -239,13 +239,13 @@ func (r *restore) endRestore(ctx context.Context) error {
 	defer cancel()
 	st, s := r.undo.job, r.result.Restore
 	st.GiveBackTables(ctx, r.undo.cluster, r.undo.options.Events)
-	if err := fail.With(fail.Load, st.DropSnapshots(ctx, r.undo.cluster, checkpoint.PlaceRestored)); err != nil {
+	if err := fail.With(fail.Load, st.DropSnapshots(ctx, r.undo.cluster, history.PlaceRestored)); err != nil {
 		return err
 	}
 	if r.inPlace() && (s.Loses() || st.Undo.Differs && r.undo.options.Verify != "full") {
 		r.result.Snapshot = r.own().Snapshot
 		r.warnKept()
-		if err := st.ForgetSnapshot(checkpoint.PlaceUndone(r.number)); err != nil {
+		if err := st.ForgetSnapshot(history.PlaceUndone(r.number)); err != nil {
 			return err
 		}
 	} else {
@@ -254,5 +254,5 @@ func (r *restore) endRestore(ctx context.Context) error {
 			return err
 		}
 	}
-	return st.Record(checkpoint.EventUndone, checkpoint.UndoneRecord{Undo: r.result})
+	return st.Record(history.EventUndone, history.UndoneRecord{Undo: r.result})
 }

@@ -3,7 +3,6 @@ package undo
 import (
 	"cmp"
 	"context"
-	"errors"
 	"path/filepath"
 	"slices"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
@@ -200,7 +200,7 @@ func (u *undo) findTwins() error {
 	}
 	for _, t := range u.tables {
 		for _, s := range jobs {
-			if s.Job == t.job || !loads(s, t.table.String()) || s.Loaded+s.Sent == 0 || s.Undo == checkpoint.UndoDone {
+			if s.Job == t.job || !loads(s, t.table.String()) || s.Loaded+s.Sent == 0 || s.Undo == history.UndoDone {
 				continue
 			}
 			trace, err := checkpoint.ReadTrace(s.Dir)
@@ -278,20 +278,20 @@ func (u *undo) resume() {
 // staging directories.
 func (u *undo) begin(ctx context.Context) error {
 	now := time.Now()
-	begun := checkpoint.UndoRecord{Timestamp: u.tables[0].stamp, Created: now.UnixMilli()}
+	begun := history.UndoRecord{Timestamp: u.tables[0].stamp, Created: now.UnixMilli()}
 	for i, t := range u.tables {
 		l, err := staging.Choose(ctx, u.env, u.options.Staging, t.table.String(), t.stamp)
 		if err != nil {
 			return err
 		}
-		own := checkpoint.UndoTable{Table: t.table.String(), Snapshot: tablesource.NewName(t.table, now), Staging: l.String()}
+		own := history.UndoTable{Table: t.table.String(), Snapshot: tablesource.NewName(t.table, now), Staging: l.String()}
 		if i == 0 {
 			begun.Snapshot, begun.Staging = own.Snapshot, own.Staging
 		} else {
 			begun.Tables = append(begun.Tables, own)
 		}
 	}
-	return u.job.Record(checkpoint.EventUndoing, begun)
+	return u.job.Record(history.EventUndoing, begun)
 }
 
 // withdraw records that nothing was changed, and that the timestamp may be used: no marker of it was loaded.
@@ -307,21 +307,7 @@ func (u *undo) withdraw(ctx context.Context) error {
 			return err
 		}
 	}
-	return u.job.Record(checkpoint.EventUndoing, checkpoint.UndoRecord{})
-}
-
-func (u *undo) dropSnapshots(ctx context.Context) error {
-	var errs []error
-	for _, t := range u.tables {
-		errs = append(errs, u.job.DropSnapshots(ctx, u.cluster, checkpoint.PlaceUndone(t.number)))
-	}
-	return fail.With(fail.Load, errors.Join(errs...))
-}
-
-func (u *undo) dropStaging(ctx context.Context) {
-	for _, t := range u.tables {
-		checkpoint.DropStaging(ctx, u.env, t.own().Staging, u.options.Events)
-	}
+	return u.job.Record(history.EventUndoing, history.UndoRecord{})
 }
 
 // end removes temporary files, and records that the undo is done. It keeps the snapshots if a table was not as predicted, unless a later full
@@ -332,7 +318,7 @@ func (u *undo) end(ctx context.Context) error {
 	if u.job.Undo.Differs && u.options.Verify != "full" {
 		for _, t := range u.tables {
 			u.options.Events.Warn("the snapshot from before the undo is kept, since the table was not as predicted: delete it by hand", "table", t.table.String(), "snapshot", t.own().Snapshot)
-			if err := u.job.ForgetSnapshot(checkpoint.PlaceUndone(t.number)); err != nil {
+			if err := u.job.ForgetSnapshot(history.PlaceUndone(t.number)); err != nil {
 				return err
 			}
 		}
@@ -346,5 +332,5 @@ func (u *undo) end(ctx context.Context) error {
 	}
 	u.dropStaging(ctx)
 	u.job.EndPrepared(ctx, u.env, u.cluster, u.options.Events)
-	return u.job.Record(checkpoint.EventUndone, checkpoint.UndoneRecord{Undo: u.result})
+	return u.job.Record(history.EventUndone, history.UndoneRecord{Undo: u.result})
 }

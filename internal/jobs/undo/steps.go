@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/fail"
@@ -58,11 +59,11 @@ func (t *target) noted() checkpoint.Undone {
 
 // wrote records the files of all tables.
 func (u *undo) wrote(files [][]loader.HFile) error {
-	record := checkpoint.MarkersRecord{Undo: u.result, Files: files[0]}
+	record := history.MarkersRecord{Undo: u.result, Files: files[0]}
 	for i, t := range u.tables[1:] {
-		record.Tables = append(record.Tables, checkpoint.UndoMarkers{Table: t.table.String(), Files: files[i+1]})
+		record.Tables = append(record.Tables, history.UndoMarkers{Table: t.table.String(), Files: files[i+1]})
 	}
-	return u.job.Record(checkpoint.EventMarkers, record)
+	return u.job.Record(history.EventMarkers, record)
 }
 
 // writeFiles writes the markers of all tables, unless they would lose data in one of them.
@@ -169,7 +170,7 @@ func (t *target) takeOut(ctx context.Context) error {
 	if err := t.verify(ctx); err != nil {
 		return err
 	}
-	if err := u.job.Record(checkpoint.EventTableUndone, checkpoint.TurnRecord{Number: t.number, Table: t.table.String()}); err != nil {
+	if err := u.job.Record(history.EventTableUndone, history.TurnRecord{Number: t.number, Table: t.table.String()}); err != nil {
 		return err
 	}
 	u.options.Events.Note("the load is taken out of a table", "table", t.table.String(), "markers", t.result.Markers)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/jobs/undo"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/result"
@@ -71,7 +72,7 @@ func (n *tablesNights) undos(dir string) (all []string) {
 		n.t.Fatalf("status says %+v, %v", s, err)
 	}
 	for i, table := range s.Tables {
-		if table.State != checkpoint.TableVerified || table.Table != n.tables[i] || table.Loaded != table.HFiles || table.HFiles == 0 {
+		if table.State != history.TableVerified || table.Table != n.tables[i] || table.Loaded != table.HFiles || table.HFiles == 0 {
 			n.t.Errorf("the load of table %d is %+v", i, table)
 		}
 		all = append(all, table.Undo)

@@ -6,6 +6,7 @@ import (
 
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/jobs/job"
@@ -39,12 +40,12 @@ func (u *undo) target(loads []*load, dir string) {
 func resultsOf(r *result.Undo) []*result.Undo { return append([]*result.Undo{r}, r.Tables...) }
 
 // own returns the undo's names for the table.
-func (t *target) own() checkpoint.UndoTable { return t.undo.job.Undo.Of(t.number) }
+func (t *target) own() history.UndoTable { return t.undo.job.Undo.Of(t.number) }
 
 // snapshotOf opens the undo's snapshot of the table, and takes it if it does not
 // exist.
 func (t *target) snapshotOf(ctx context.Context) (*tablesource.Source, error) {
-	return job.OpenSnapshot(ctx, t.undo.env, t.undo.job, t.table, checkpoint.PlaceUndone(t.number))
+	return job.OpenSnapshot(ctx, t.undo.env, t.undo.job, t.table, history.PlaceUndone(t.number))
 }
 
 // look surveys a snapshot.
@@ -84,4 +85,18 @@ func (t *target) withPresent(ctx context.Context, do func(src *tablesource.Sourc
 // stage returns the directory of the files with delete markers.
 func (t *target) stage(ctx context.Context) (*staging.Dir, error) {
 	return t.undo.job.Stage(ctx, t.undo.env, t.own().Staging)
+}
+
+func (u *undo) dropSnapshots(ctx context.Context) error {
+	var errs []error
+	for _, t := range u.tables {
+		errs = append(errs, u.job.DropSnapshots(ctx, u.cluster, history.PlaceUndone(t.number)))
+	}
+	return fail.With(fail.Load, errors.Join(errs...))
+}
+
+func (u *undo) dropStaging(ctx context.Context) {
+	for _, t := range u.tables {
+		checkpoint.DropStaging(ctx, u.env, t.own().Staging, u.options.Events)
+	}
 }

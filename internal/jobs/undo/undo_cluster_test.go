@@ -21,6 +21,7 @@ import (
 	server "github.com/tsuna/gohbase/region"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/jobs/undo"
@@ -157,7 +158,7 @@ func (n *nights) killed(program, dir, after string, flags ...string) {
 		n.t.Fatalf("after %s: %v\n%s", after, err, out)
 	}
 	s, err := checkpoint.Read(dir)
-	if err != nil || s.Undo != checkpoint.UndoRunning {
+	if err != nil || s.Undo != history.UndoRunning {
 		n.t.Fatalf("after %s: status says %+v, %v", after, s, err)
 	}
 }
@@ -221,7 +222,7 @@ func TestUndo(t *testing.T) {
 	if err != nil || !again.Already || again.Markers != 200 {
 		t.Errorf("once more: %+v, %v", again, err)
 	}
-	if s, err := checkpoint.Read(second); err != nil || s.Undo != checkpoint.UndoDone || s.Undone == nil || s.State != checkpoint.JobDone {
+	if s, err := checkpoint.Read(second); err != nil || s.Undo != history.UndoDone || s.Undone == nil || s.State != history.JobDone {
 		t.Errorf("status says %+v, %v", s, err)
 	}
 

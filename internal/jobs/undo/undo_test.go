@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/result"
@@ -56,11 +56,11 @@ func rowsOf(seen map[string]string) map[string]bool {
 
 // TestJobsWithoutALoad checks the errors for jobs that changed no existing table, done or not, which do not advise to repeat their commands.
 func TestJobsWithoutALoad(t *testing.T) {
-	for want, h := range map[string]checkpoint.History{
-		"job x exported table t, which was only read: there is no load to take out":            {Exporting: &checkpoint.ExportingRecord{Table: "t"}, Finished: true},
-		"job x compared tables, which were only read: a repair of one is a job of its own":     {Comparing: &checkpoint.ComparingRecord{Table: "t"}, Finished: true},
-		"job x gave rows new keys in a new table: drop that one, table t was only read":        {Rekey: &checkpoint.RekeyRecord{From: "t"}, Plan: &checkpoint.PlanRecord{}, Finished: true},
-		"job x made a table to replace table t: name that one in the readers' job files again": {Fresh: &checkpoint.FreshRecord{From: "t"}, Plan: &checkpoint.PlanRecord{}},
+	for want, h := range map[string]history.History{
+		"job x exported table t, which was only read: there is no load to take out":            {Exporting: &history.ExportingRecord{Table: "t"}, Finished: true},
+		"job x compared tables, which were only read: a repair of one is a job of its own":     {Comparing: &history.ComparingRecord{Table: "t"}, Finished: true},
+		"job x gave rows new keys in a new table: drop that one, table t was only read":        {Rekey: &history.RekeyRecord{From: "t"}, Plan: &history.PlanRecord{}, Finished: true},
+		"job x made a table to replace table t: name that one in the readers' job files again": {Fresh: &history.FreshRecord{From: "t"}, Plan: &history.PlanRecord{}},
 		// an index is loaded after its table
 		"job x loaded several clusters: undo the job of each, in this order, with its configuration: 000000000002, 000000000001, 000000000004, 000000000003": {Clusters: map[string]result.Cluster{
 			"": {Jobs: []string{"/s/t-000000000001", "/s/i-000000000002"}}, "/conf": {Jobs: []string{"/s/t-000000000003", "/s/i-000000000004"}}}},

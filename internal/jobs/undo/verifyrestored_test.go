@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 )
@@ -25,8 +26,8 @@ func TestLoadWithoutOneTimestampIsComparedInFull(t *testing.T) {
 		{"range", 0, false, "full"},
 		{"range", 0, true, "off"},
 	} {
-		u := &undo{options: Options{Verify: c.mode}, job: &checkpoint.Job{History: checkpoint.NewHistory()}}
-		u.job.Undo = &checkpoint.Undoing{Differs: c.differs}
+		u := &undo{options: Options{Verify: c.mode}, job: &checkpoint.Job{History: history.New()}}
+		u.job.Undo = &history.Undoing{Differs: c.differs}
 		r := &restore{target: &target{load: &load{stamp: c.stamp}, undo: u}}
 		if got := r.verification(); got != c.want {
 			t.Errorf("mode %s, timestamp %d, differs %t: %s, want %s", c.mode, c.stamp, c.differs, got, c.want)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/test/jobtest"
@@ -15,8 +16,8 @@ import (
 // that was killed at that, and is resumed, marks it again.
 func TestWithdrawnTimestamp(t *testing.T) {
 	state, env := t.TempDir(), jobtest.Env(t)
-	st := &checkpoint.Job{History: checkpoint.NewHistory()}
-	testcheck.Must(t, st.Record(checkpoint.EventUndoing, checkpoint.UndoRecord{Created: 1, Timestamp: 5, Staging: t.TempDir()}))
+	st := &checkpoint.Job{History: history.New()}
+	testcheck.Must(t, st.Record(history.EventUndoing, history.UndoRecord{Created: 1, Timestamp: 5, Staging: t.TempDir()}))
 	u := &undo{env: env, job: st, state: state, clusterID: "c"}
 	u.tables = []*target{{load: &load{job: "t-1", stamp: 5, table: loader.TableName{Namespace: "default", Qualifier: "t"}}, undo: u}}
 	noted := func() int {
@@ -32,7 +33,7 @@ func TestWithdrawnTimestamp(t *testing.T) {
 	if n := noted(); n != 0 || st.Undo != nil {
 		t.Errorf("withdrawn: %d timestamps are noted, undo %+v", n, st.Undo)
 	}
-	st.Undo = &checkpoint.Undoing{UndoRecord: checkpoint.UndoRecord{Created: 1, Timestamp: 5}, Built: true, Result: &result.Undo{}, Markers: [][]loader.HFile{nil}}
+	st.Undo = &history.Undoing{UndoRecord: history.UndoRecord{Created: 1, Timestamp: 5}, Built: true, Result: &result.Undo{}, Markers: [][]loader.HFile{nil}}
 	u.result = &result.Undo{}
 	testcheck.Must(t, u.build(t.Context()))
 	if n := noted(); n != 1 {

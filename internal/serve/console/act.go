@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 )
 
@@ -61,7 +62,7 @@ func (p *Place) May(s *checkpoint.State, a Action) error {
 		}
 		return nil
 	case Clean:
-		if s.State == checkpoint.JobRunning {
+		if s.State == history.JobRunning {
 			return refuse("the job runs")
 		}
 		if p.options.Clean == nil {
@@ -109,7 +110,7 @@ func (p *Place) Clean(ctx context.Context, s *checkpoint.State, remove bool) (*c
 func processOf(s *checkpoint.State, signal syscall.Signal) (*os.Process, error) {
 	host, err := os.Hostname()
 	switch {
-	case s.State != checkpoint.JobRunning:
+	case s.State != history.JobRunning:
 		return nil, refuse("the job does not run")
 	case err != nil:
 		return nil, err

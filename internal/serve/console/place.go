@@ -14,6 +14,7 @@ import (
 
 	"bulkload/internal/base/workers"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 )
 
 // Options select the jobs of a [Place], and the allowed actions.
@@ -133,7 +134,7 @@ func (p *Place) read(done chan struct{}) {
 func sorted(jobs []*checkpoint.State) []*checkpoint.State {
 	jobs = slices.Clone(jobs)
 	slices.SortStableFunc(jobs, func(a, b *checkpoint.State) int {
-		runs, others := a.State == checkpoint.JobRunning, b.State == checkpoint.JobRunning
+		runs, others := a.State == history.JobRunning, b.State == history.JobRunning
 		switch {
 		case runs && others:
 			return b.Began.Compare(a.Began)

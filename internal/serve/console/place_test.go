@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/teststate"
@@ -140,7 +141,7 @@ func TestStartAgain(t *testing.T) {
 	})
 	states.Done("t", "done", 1, time.Second)
 	v := p.Look(t.Context())
-	i := slices.IndexFunc(v.Jobs, func(s *checkpoint.State) bool { return s.State == checkpoint.JobDone })
+	i := slices.IndexFunc(v.Jobs, func(s *checkpoint.State) bool { return s.State == history.JobDone })
 	if err := p.May(v.Jobs[i], Start); err == nil || !strings.Contains(err.Error(), "would do nothing") {
 		t.Errorf("a job that is done is started: %v", err)
 	}

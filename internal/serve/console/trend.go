@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/pkg/setting"
 )
 
@@ -33,7 +34,7 @@ type Night struct {
 func Trends(jobs []*checkpoint.State) []Trend {
 	by := map[string][]Night{}
 	for _, s := range jobs {
-		if s.State == checkpoint.JobDone && s.Result != nil && s.Table != "" {
+		if s.State == history.JobDone && s.Result != nil && s.Table != "" {
 			by[s.Table] = append(by[s.Table], Night{s.Job, s.Last, s.Rows, s.Rejected, s.Result.Elapsed.Seconds()})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hadoop/yarn"
 	"bulkload/internal/test/testcluster"
 )
@@ -112,7 +113,7 @@ func (s *site) givenUp(input string) {
 	m.work("map", 5*mega, 0)
 	first := s.terminate(r)
 	jobs, err := checkpoint.ReadAll(state)
-	if err != nil || len(jobs) != 1 || !slices.ContainsFunc(jobs[0].Resources, func(r checkpoint.Resource) bool { return r.Kind == checkpoint.ResourceYARN }) {
+	if err != nil || len(jobs) != 1 || !slices.ContainsFunc(jobs[0].Resources, func(r history.Resource) bool { return r.Kind == history.ResourceYARN }) {
 		s.Fatalf("jobs %+v, %v", jobs, err)
 	}
 	s.must("clean", "--state", state, "--job", jobs[0].Job, "--yes")

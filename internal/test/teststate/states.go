@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
@@ -35,8 +36,8 @@ func (s States) Open(table, word string) *checkpoint.Job {
 	testcheck.Must(s.T, err)
 	job, err := checkpoint.Open(s.T.Context(), nil, checkpoint.IdentifyParts(name, word).On("cluster"), checkpoint.Options{Dir: s.Dir, JobID: word}, progress.Events{})
 	testcheck.Must(s.T, err)
-	testcheck.Must(s.T, job.Record(checkpoint.EventPlan, checkpoint.PlanRecord{Job: job.ID, Table: table, Family: spec.Family{Name: "f"}, Key: "md5hex(id) + id", Splits: []rowkey.Key{rowkey.Key("4"), rowkey.Key("8")},
-		Staging: "hdfs://ns/tmp/bulkload-load/" + job.ID, Inputs: []checkpoint.InputRecord{{Input: "/exports/" + word + ".csv", Size: 1 << 20}}}))
+	testcheck.Must(s.T, job.Record(history.EventPlan, history.PlanRecord{Job: job.ID, Table: table, Family: spec.Family{Name: "f"}, Key: "md5hex(id) + id", Splits: []rowkey.Key{rowkey.Key("4"), rowkey.Key("8")},
+		Staging: "hdfs://ns/tmp/bulkload-load/" + job.ID, Inputs: []history.InputRecord{{Input: "/exports/" + word + ".csv", Size: 1 << 20}}}))
 	_, err = job.Begin("test")
 	testcheck.Must(s.T, err)
 	return job
@@ -47,7 +48,7 @@ func (s States) Done(table, word string, rows int64, took time.Duration) string 
 	s.T.Helper()
 	job := s.Open(table, word)
 	m := &manifest.Manifest{Table: table, Records: rows + 3, Rejected: 3, RejectFile: job.Dir + "/rejects.jsonl", HFiles: 3, Bytes: 100 * rows, Digest: manifest.Digest{Rows: rows, Cells: 2 * rows}}
-	testcheck.Must(s.T, job.Record(checkpoint.EventBuilt, checkpoint.BuiltRecord{Manifest: m}))
+	testcheck.Must(s.T, job.Record(history.EventBuilt, history.BuiltRecord{Manifest: m}))
 	testcheck.Must(s.T, job.End(s.T.Context(), &result.Result{Schema: 1, Table: table, Job: job.Dir, Attempt: 1, Manifest: m, Elapsed: took}, nil, false, progress.Events{}))
 	s.end(job, checkpoint.Ending{Status: "done", JobID: word, Rejected: 3})
 	return job.Dir
@@ -67,7 +68,7 @@ func (s States) end(job *checkpoint.Job, e checkpoint.Ending) {
 func (s States) Failed(table, word, why string) string {
 	s.T.Helper()
 	job := s.Open(table, word)
-	testcheck.Must(s.T, job.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: why, Kind: "hdfs", Phase: "upload"}))
+	testcheck.Must(s.T, job.Record(history.EventFailed, history.FailedRecord{Error: why, Kind: "hdfs", Phase: "upload"}))
 	s.end(job, checkpoint.Ending{Status: "failed", ExitCode: fail.HDFS.ExitCode(), Error: why, Kind: "hdfs", JobID: word})
 	return job.Dir
 }

@@ -1,4 +1,4 @@
-package checkpoint
+package history
 
 import (
 	"encoding/json"
@@ -56,7 +56,7 @@ func TestFormat(t *testing.T) {
 	text := string(b)
 	var table strings.Builder
 	table.WriteString("| event | written | synced | fields |\n|---|---|---|---|\n")
-	for _, e := range eventInfos() {
+	for _, e := range Events() {
 		synced := map[journal.Durability]string{journal.First: "yes", journal.OnDisk: "disk"}
 		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", e.Event, e.When, synced[e.Synced], strings.Join(fieldNames(reflect.TypeOf(e.Record)), ", "))
 	}
@@ -65,7 +65,7 @@ func TestFormat(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatalf("%s is not what the events are: go test ./internal/engine/checkpoint -run TestFormat -update writes it", formatName)
+		t.Fatalf("%s is not what the events are: go test ./internal/engine/history -run TestFormat -update writes it", formatName)
 	}
 	if err := os.WriteFile(formatName, []byte(text[:from]+table.String()+text[to:]), 0o644); err != nil {
 		t.Fatal(err)
@@ -87,22 +87,22 @@ func TestFormatExample(t *testing.T) {
 	}
 	unresolved := map[int64]int{10: 1, 11: 1, 12: 1, 13: 0, 14: 1, 15: 0, 18: 0}
 	for i, r := range records {
-		h, err := HistoryOf(records[:i+1])
+		h, err := Of(records[:i+1])
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want, ok := unresolved[r.Seq]; ok && len(h.unresolved()) != want {
-			t.Errorf("after record %d the outcome of %q is unknown, not of %d files", r.Seq, h.unresolved(), want)
+		if want, ok := unresolved[r.Seq]; ok && len(h.Unresolved()) != want {
+			t.Errorf("after record %d the outcome of %q is unknown, not of %d files", r.Seq, h.Unresolved(), want)
 		}
 		if h.Finished != (r.Seq >= 18) {
 			t.Errorf("after record %d done is %t", r.Seq, h.Finished)
 		}
-		at := slices.IndexFunc(eventInfos(), func(e eventInfo) bool { return string(e.Event) == r.Event })
+		at := slices.IndexFunc(Events(), func(e EventInfo) bool { return string(e.Event) == r.Event })
 		if at < 0 {
 			t.Errorf("record %d: there is no event %s", r.Seq, r.Event)
 			continue
 		}
-		known := append(fieldNames(reflect.TypeOf(eventInfos()[at].Record)), "`seq`", "`time`", "`event`")
+		known := append(fieldNames(reflect.TypeOf(Events()[at].Record)), "`seq`", "`time`", "`event`")
 		var fields map[string]any
 		if err := json.Unmarshal(r.Data, &fields); err != nil {
 			t.Fatal(err)
@@ -117,15 +117,15 @@ func TestFormatExample(t *testing.T) {
 
 // TestRecordOfAnotherEventIsRefused appends records that are not the event's.
 func TestRecordOfAnotherEventIsRefused(t *testing.T) {
-	for _, e := range eventInfos() {
-		if _, err := infoOf(e.Event, e.Record); err != nil {
+	for _, e := range Events() {
+		if _, err := InfoOf(e.Event, e.Record); err != nil {
 			t.Error(err)
 		}
-		if _, err := infoOf(e.Event, 7); err == nil {
+		if _, err := InfoOf(e.Event, 7); err == nil {
 			t.Errorf("%s takes a number", e.Event)
 		}
 	}
-	if _, err := infoOf("sung", FilesRecord{}); err == nil {
+	if _, err := InfoOf("sung", FilesRecord{}); err == nil {
 		t.Error("an event that is not known is written")
 	}
 }

@@ -1,9 +1,11 @@
-package checkpoint
+package history
 
 import (
+	"fmt"
 	"slices"
 
 	"bulkload/internal/model/manifest"
+	"bulkload/pkg/setting"
 )
 
 // TableState is the state of one table of a job of several tables.
@@ -30,8 +32,8 @@ const (
 	TableVerified TableStep = "verified"
 )
 
-// tableStates returns the states of the tables of a job of several, in loading order; nil for a job of one table.
-func (h *History) tableStates() []TableState {
+// TableStates returns the states of the tables of a job of several, in loading order; nil for a job of one table.
+func (h *History) TableStates() []TableState {
 	if h.Plan == nil || len(h.Plan.Tables) == 0 {
 		return nil
 	}
@@ -90,8 +92,8 @@ func (t *TableState) load(l tableLoad, finished bool) {
 	}
 }
 
-// phaseNow returns the phase that follows the finished steps: verify for a table with all files loaded.
-func (h *History) phaseNow() string {
+// PhaseNow returns the phase that follows the finished steps: verify for a table with all files loaded.
+func (h *History) PhaseNow() string {
 	if h.phase != "load" || !h.Loading || h.verified {
 		return h.phase
 	}
@@ -101,4 +103,21 @@ func (h *History) phaseNow() string {
 		}
 	}
 	return "verify"
+}
+
+// Text describes the state of one table of a job of several; bytes formats a number
+// of bytes.
+func (t TableState) Text(bytes func(int64) string) string {
+	name := "table " + t.Table
+	if t.Index != "" {
+		name = fmt.Sprintf("index %s in table %s", t.Index, t.Table)
+	}
+	state := string(t.State)
+	if t.Undo != "" {
+		state += ", undo " + t.Undo
+	}
+	if t.Undo == UndoDone {
+		state = t.Undo
+	}
+	return fmt.Sprintf("%s: %s, %s in %s of %s for %s, %s loaded", name, state, setting.Count(t.Rows, "row"), setting.Count(t.HFiles, "HFile"), bytes(t.Bytes), setting.Count(t.Regions, "region"), setting.Count(t.Loaded, "file"))
 }

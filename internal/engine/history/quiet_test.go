@@ -1,4 +1,4 @@
-package checkpoint
+package history
 
 import (
 	"slices"
@@ -16,7 +16,7 @@ func TestRestoredAttributes(t *testing.T) {
 		{map[string]string{"SPLIT_ENABLED": "true", "OTHER": "false"}, r.Was},
 		{map[string]string{"SPLIT_ENABLED": "", "MERGE_ENABLED": "true", "NORMALIZATION_ENABLED": "false"}, map[string]string{"NORMALIZATION_ENABLED": ""}},
 	} {
-		if diff := cmp.Diff(c.want, r.restore(c.now)); diff != "" {
+		if diff := cmp.Diff(c.want, r.Restore(c.now)); diff != "" {
 			t.Errorf("%v: %s", c.now, diff)
 		}
 	}

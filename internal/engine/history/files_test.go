@@ -1,4 +1,4 @@
-package checkpoint
+package history
 
 import (
 	"maps"
@@ -22,7 +22,7 @@ func TestFilesThatWereReplacedAreNotLoaded(t *testing.T) {
 		}
 		return list
 	}
-	h := NewHistory()
+	h := New()
 	for i, step := range []struct {
 		event    Event
 		data     any
@@ -39,7 +39,7 @@ func TestFilesThatWereReplacedAreNotLoaded(t *testing.T) {
 	} {
 		r, err := journal.NewRecord(int64(i+1), string(step.event), step.data)
 		testcheck.Must(t, err)
-		testcheck.Must(t, h.apply(r))
+		testcheck.Must(t, h.Apply(r))
 		var want, replaced []string
 		for _, f := range files(step.files...) {
 			want = append(want, f.Path)
@@ -106,7 +106,7 @@ func TestInputThatChangedInOneWayDiffers(t *testing.T) {
 // is recorded when it is found in the table, without a region, and again with the region's files.
 func TestFileThatIsResolvedCountsOnce(t *testing.T) {
 	lost, other, earlier := []loader.HFile{{Path: "/d/f/lost"}}, []loader.HFile{{Path: "/d/f/other"}}, []loader.HFile{{Path: "/d/f/earlier"}}
-	h := NewHistory()
+	h := New()
 	for i, step := range []struct {
 		event Event
 		data  any
@@ -121,9 +121,9 @@ func TestFileThatIsResolvedCountsOnce(t *testing.T) {
 	} {
 		r, err := journal.NewRecord(int64(i+1), string(step.event), step.data)
 		testcheck.Must(t, err)
-		testcheck.Must(t, h.apply(r))
+		testcheck.Must(t, h.Apply(r))
 	}
-	if want := []Taken{{Region: "r", Server: "s:1", Files: 2}}; h.loadedFiles != 3 || !slices.Equal(h.taken, want) {
-		t.Errorf("%d files are loaded, regions %+v; want 3 and %+v", h.loadedFiles, h.taken, want)
+	if want := []Taken{{Region: "r", Server: "s:1", Files: 2}}; h.LoadedFiles != 3 || !slices.Equal(h.Taken, want) {
+		t.Errorf("%d files are loaded, regions %+v; want 3 and %+v", h.LoadedFiles, h.Taken, want)
 	}
 }

@@ -1,4 +1,4 @@
-package checkpoint
+package history
 
 import (
 	"cmp"
@@ -96,11 +96,11 @@ type Undoing struct {
 	DoneAt    time.Time
 }
 
-func (h *History) undoRunning() bool { return h.Undo != nil && !h.Undo.Done }
+func (h *History) UndoRunning() bool { return h.Undo != nil && !h.Undo.Done }
 
 // undoEvents returns the events of undoing a finished load.
-func undoEvents() []eventInfo {
-	return []eventInfo{
+func undoEvents() []EventInfo {
+	return []EventInfo{
 		of(EventUndoing, journal.First, "before a finished load is taken out of the table again, or a new table is made like it was before; without a timestamp, after that was refused and nothing was changed", (*History).undo),
 		ofRecord(EventMarkers, journal.First, "after the files with delete markers are written, which are loaded next; again, after those of the current table were written again; none of these is loaded then", (*History).markers),
 		ofRecord(EventRestoring, journal.First, "before the master is asked to restore a snapshot from before the load, into the table, which is out of service, or into a new one",
@@ -163,7 +163,7 @@ func (h *History) undone(r journal.Record, d UndoneRecord) error {
 			u.Done, u.DoneAt, u.Result = true, r.Time, d.Undo
 			h.step(r, "")
 		}
-		lastOf(h.Attempts).State = JobDone
+		LastAttempt(h.Attempts).State = JobDone
 	})
 }
 
@@ -203,7 +203,7 @@ func (u *Undoing) wrote(m MarkersRecord) {
 // begun again has already sent markers.
 func (h *History) beginUndo(u UndoRecord) {
 	sent := map[int]bool{}
-	if h.undoRunning() {
+	if h.UndoRunning() {
 		sent = h.Undo.Sent
 	}
 	h.Undo = &Undoing{UndoRecord: u, Sent: sent, Out: map[int]bool{}}

@@ -3,12 +3,13 @@ package checkpoint
 import (
 	"cmp"
 
+	"bulkload/internal/engine/history"
 	"bulkload/internal/model/progress"
 )
 
 // restore fills in the state from a journal's history.
-func (s *State) restore(h *History) {
-	s.Last, s.Attempts, s.Phase = h.Last, h.Attempts, h.phaseNow()
+func (s *State) restore(h *history.History) {
+	s.Last, s.Attempts, s.Phase = h.Last, h.Attempts, h.PhaseNow()
 	if p := h.Plan; p != nil {
 		s.Table, s.Key, s.Staging, s.Splits, s.Regions = p.Table, p.Key, p.Staging, p.Splits, len(p.Splits)+1
 		for _, f := range p.Inputs {
@@ -17,7 +18,7 @@ func (s *State) restore(h *History) {
 			s.Source = append(s.Source, progress.InputFile{Path: f.Input, Bytes: f.Size})
 		}
 	}
-	last := lastOf(h.Attempts)
+	last := history.LastAttempt(h.Attempts)
 	s.Attempt, s.PID, s.Host, s.Began = last.Attempt, last.PID, last.Host, last.Began
 	for _, w := range h.Written {
 		files := w.Files()
@@ -39,14 +40,14 @@ func (s *State) restore(h *History) {
 	if h.Built == nil && h.Result != nil && h.Result.Manifest != nil { // of a load of a directory
 		s.Rows, s.HFiles, s.Bytes = h.Result.Manifest.Digest.Rows, h.Result.Manifest.HFiles, h.Result.Manifest.Bytes
 	}
-	if s.Tables = h.tableStates(); s.Tables != nil {
+	if s.Tables = h.TableStates(); s.Tables != nil {
 		s.Regions = 0
 		for _, t := range s.Tables {
 			s.Regions += t.Regions
 		}
 	}
-	s.Snapshot, s.Loaded, s.Sent, s.Taken, s.Result = h.Snapshot, h.loadedFiles, len(h.unresolved()), h.taken, h.Result
-	s.Replace, s.Fresh, s.Resources = h.Replace, h.freshState(), h.Resources()
+	s.Snapshot, s.Loaded, s.Sent, s.Taken, s.Result = h.Snapshot, h.LoadedFiles, len(h.Unresolved()), h.Taken, h.Result
+	s.Replace, s.Fresh, s.Resources = h.Replace, h.FreshState(), h.Resources()
 	if h.Fresh != nil {
 		s.Table = cmp.Or(s.Table, h.Fresh.Table)
 	}
@@ -67,13 +68,13 @@ func (s *State) restore(h *History) {
 	}
 	s.Offline, s.Copied = h.Undo.Offline(), h.Copied
 	if u := h.Undo; u != nil {
-		s.Undo, s.UndoneAt, s.Undone = UndoRunning, u.DoneAt, u.Result
+		s.Undo, s.UndoneAt, s.Undone = history.UndoRunning, u.DoneAt, u.Result
 		if u.Done {
-			s.Undo = UndoDone
+			s.Undo = history.UndoDone
 		}
 	}
 	if h.Finished {
-		s.State, s.Ended = JobDone, h.FinishedAt
+		s.State, s.Ended = history.JobDone, h.FinishedAt
 		if last.Began.After(h.FinishedAt) { // such as an undo
 			s.Ended = last.Ended
 		}

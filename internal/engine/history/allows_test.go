@@ -1,4 +1,4 @@
-package checkpoint
+package history
 
 import (
 	"testing"
@@ -10,12 +10,12 @@ import (
 // TestLimitOfBadRecords checks that another limit of bad records is accepted only if it allows those of the files that are built, also by an engine that
 // records no sort; and none while the job is on YARN, which judges by its own.
 func TestLimitOfBadRecords(t *testing.T) {
-	built, sorted, submitted := NewHistory(), NewHistory(), NewHistory()
+	built, sorted, submitted := New(), New(), New()
 	built.Built = &manifest.Manifest{Records: 1000, Rejected: 50}
 	sorted.Sorted = &build.SortedRecord{}
 	sorted.Sorted.Records, sorted.Sorted.Rejected = 1000, 50
 	submitted.Submission = &build.SubmissionRecord{}
-	nothing := NewHistory()
+	nothing := New()
 	for name, c := range map[string]struct {
 		h    *History
 		want map[string]bool

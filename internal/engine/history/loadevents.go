@@ -1,4 +1,4 @@
-package checkpoint
+package history
 
 import (
 	"cmp"
@@ -12,8 +12,8 @@ import (
 )
 
 // loadEvents returns the events about loading the files, up to the end of the job.
-func loadEvents() []eventInfo {
-	return []eventInfo{
+func loadEvents() []EventInfo {
+	return []EventInfo{
 		ofRecord(EventSnapshotting, journal.First, "before the master is asked for a snapshot; without a name, after it proved to be another's", (*History).snapshot),
 		ofRecord(EventSnapshot, journal.First, "after the snapshot is complete",
 			func(h *History, r journal.Record, s SnapshotRecord) error {
@@ -39,7 +39,7 @@ func loadEvents() []eventInfo {
 		of(EventPrepared, journal.First, "after HBase made its own staging directory for the load",
 			func(h *History, t TokenRecord) {
 				h.Token = t.Token
-				h.prepare(t.Token, h.tableOf(h.table))
+				h.prepare(t.Token, h.tableOf(h.Current))
 			}),
 		ofRecord(EventSending, journal.First, "before files are sent: from now on HBase may have them", (*History).send),
 		of(EventLoaded, journal.Later, "after HBase has taken files, by its answer or because they were found in the table", (*History).load),
@@ -52,7 +52,7 @@ func loadEvents() []eventInfo {
 				h.set([]loader.HFile{f.File}, FileReady)
 			}),
 		of(EventCleaned, journal.Later, "after HBase removed its staging directory; after done, when the job's own is removed", (*History).clean),
-		eventInfo{Event: EventVerified, Record: &result.Verification{}, Synced: journal.Later, When: "after the table was compared with what was written",
+		EventInfo{Event: EventVerified, Record: &result.Verification{}, Synced: journal.Later, When: "after the table was compared with what was written",
 			apply: func(h *History, _ journal.Record) error { h.verified = true; return nil }}.followedBy("verify"),
 		of(EventCluster, journal.First, "after a cluster has the files of a job for several, and its tables were verified", func(h *History, c ClusterRecord) { h.Clusters[c.Conf] = c.Result }),
 		of(EventFailed, journal.First, "when an attempt ends with an error", (*History).fail),
@@ -61,7 +61,7 @@ func loadEvents() []eventInfo {
 				if h.Finished, h.FinishedAt, h.Result, h.StagingEnd = true, r.Time, d.Result, d.Staging; d.Next {
 					h.StagingEnd = StagingRemoving
 				}
-				lastOf(h.Attempts).State = JobDone
+				LastAttempt(h.Attempts).State = JobDone
 				return nil
 			}).followedBy(""),
 		ofRecord(EventDropping, journal.First, "before the table is dropped in whose place the job's has come", (*History).drop),
@@ -99,7 +99,7 @@ func (h *History) load(f FilesRecord) {
 	if h.loads == nil { // otherwise the load is an undo's
 		for _, file := range f.Files {
 			if h.Files[file.Path] != FileLoaded {
-				h.loadedFiles++
+				h.LoadedFiles++
 			}
 		}
 		if f.Region != "" {
@@ -113,8 +113,8 @@ func (h *History) send(_ journal.Record, s SendingRecord) error {
 	if !slices.ContainsFunc(s.Groups, func(g FilesRecord) bool { return len(g.Files) > 0 }) {
 		return errors.New("it lists no files")
 	}
-	if h.undoRunning() {
-		h.Undo.Sent[h.table] = true
+	if h.UndoRunning() {
+		h.Undo.Sent[h.Current] = true
 	}
 	for _, g := range s.Groups {
 		h.set(g.Files, FileSent)
@@ -127,12 +127,12 @@ func (h *History) send(_ journal.Record, s SendingRecord) error {
 
 // fail applies the end of an attempt with an error.
 func (h *History) fail(f FailedRecord) {
-	a := lastOf(h.Attempts)
+	a := LastAttempt(h.Attempts)
 	if a.State, a.Error, a.Kind = JobFailed, f.Error, f.Kind; f.Stopped {
 		a.State = JobStopped
 	}
 	h.phase = cmp.Or(f.Phase, h.phase)
-	if h.undoRunning() && f.Phase == "verify" {
+	if h.UndoRunning() && f.Phase == "verify" {
 		h.Undo.Differs = true
 	}
 }
@@ -155,9 +155,9 @@ func (h *History) forget(path string) {
 func (h *History) region(name string) *Taken {
 	i, known := h.takenAt[name]
 	if !known {
-		i = len(h.taken)
+		i = len(h.Taken)
 		h.takenAt[name] = i
-		h.taken = append(h.taken, Taken{Region: name})
+		h.Taken = append(h.Taken, Taken{Region: name})
 	}
-	return &h.taken[i]
+	return &h.Taken[i]
 }

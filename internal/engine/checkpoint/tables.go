@@ -1,18 +1,55 @@
 package checkpoint
 
 import (
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/engine/history"
+	"bulkload/internal/model/progress"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 
-	"bulkload/internal/base/cleanup"
 	"bulkload/internal/hbase/cluster"
-	"bulkload/internal/model/progress"
+	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 )
+
+// RecordTable returns the record that identifies a table in its current state.
+// regions are the table's regions; a record without them can be compared with an
+// earlier record, but not the reverse.
+func RecordTable(ctx context.Context, env *cluster.Env, c *loader.Cluster, t *loader.Table, regions []loader.Region) (*history.TableRecord, error) {
+	id, err := c.ID(ctx)
+	if err != nil {
+		return nil, cluster.Failure(err)
+	}
+	r := &history.TableRecord{Cluster: id, State: t.StateTime, Dir: tableDir(ctx, env, t.Name)}
+	for _, region := range regions {
+		r.Regions = append(r.Regions, history.RegionRecord{Name: region.Encoded, Made: region.ID})
+	}
+	return r, nil
+}
+
+// tableDir returns the inode of a table's directory, 0 if it cannot be read: many
+// clusters do not let other users read HBase's directory.
+func tableDir(ctx context.Context, env *cluster.Env, t loader.TableName) uint64 {
+	l, err := env.Conf.Resolve(cluster.Root(env.Conf))
+	if err != nil || l.Local() {
+		return 0
+	}
+	fsys, err := env.FS(l)
+	if err != nil {
+		return 0
+	}
+	info, err := fsys.Stat(ctx, path.Join(l.Path, "data", t.Namespace, t.Qualifier))
+	if err != nil {
+		return 0
+	}
+	id, _ := hdfsio.FileID(info)
+	return id
+}
 
 // WarnOfQuiet warns of a table that is created with splits, merges or normalization switched off, like another.
 func WarnOfQuiet(e progress.Events, table, like string, off []string) {
@@ -31,13 +68,13 @@ func (st *Job) KeepQuiet(ctx context.Context, c *loader.Cluster, table loader.Ta
 		if err != nil {
 			return cluster.Failure(err)
 		}
-		r = QuietRecord{Table: table.String(), Was: map[string]string{}}
-		for _, key := range QuietAttributes() {
+		r = history.QuietRecord{Table: table.String(), Was: map[string]string{}}
+		for _, key := range history.QuietAttributes() {
 			if now := t.Attributes[key]; now != off {
 				r.Was[key] = now
 			}
 		}
-		if err := st.Record(EventQuiet, r); err != nil {
+		if err := st.Record(history.EventQuiet, r); err != nil {
 			return err
 		}
 	}
@@ -64,7 +101,7 @@ func (st *Job) GiveBackTables(ctx context.Context, c *loader.Cluster, e progress
 	for _, table := range slices.Sorted(maps.Keys(st.Quiet)) {
 		err := giveBack(ctx, c, st.Quiet[table])
 		if err == nil {
-			err = st.Record(EventQuiet, QuietRecord{Table: table, Over: true})
+			err = st.Record(history.EventQuiet, history.QuietRecord{Table: table, Over: true})
 		}
 		if err != nil {
 			e.Warn("the table still has splits, merges and normalization switched off", "table", table, "error", err, "hint", shellLine(st.Quiet[table]))
@@ -73,7 +110,7 @@ func (st *Job) GiveBackTables(ctx context.Context, c *loader.Cluster, e progress
 }
 
 // shellLine returns the command of HBase's shell that restores the attributes.
-func shellLine(r QuietRecord) string {
+func shellLine(r history.QuietRecord) string {
 	line := fmt.Sprintf("hbase shell: alter '%s'", r.Table)
 	for _, key := range slices.Sorted(maps.Keys(r.Was)) {
 		value := cmp.Or(r.Was[key], "true")
@@ -83,12 +120,12 @@ func shellLine(r QuietRecord) string {
 }
 
 // giveBack restores the attributes of a table, except for those that others have changed since. It does nothing for a table that is gone.
-func giveBack(ctx context.Context, c *loader.Cluster, r QuietRecord) error {
+func giveBack(ctx context.Context, c *loader.Cluster, r history.QuietRecord) error {
 	name, err := loader.ParseTableName(r.Table)
 	if err != nil {
 		return err
 	}
-	err = c.ChangeAttributes(ctx, name, r.restore)
+	err = c.ChangeAttributes(ctx, name, r.Restore)
 	if errors.Is(err, loader.ErrTableNotFound) {
 		return nil
 	}

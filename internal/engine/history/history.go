@@ -1,4 +1,9 @@
-package checkpoint
+// Package history is the meaning of a job's journal. An event is one entry of a table (events.go,
+// loadevents.go, undo.go): when its record is written, how durable it is, and its effect on a [History].
+// The record types are the fields of the records. [History.Apply] applies a record when it is written and when it is
+// read; no other code interprets journals, and nothing else assigns a field of a history. [Of] replays the records of a
+// journal. The format is described in internal/engine/journal/format.md.
+package history
 
 import (
 	"cmp"
@@ -9,6 +14,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"time"
 
@@ -32,7 +38,7 @@ const (
 // files with an unknown outcome. Resuming, status and clean use it.
 type History struct {
 	build.Done
-	records      int
+	Records      int
 	Last         time.Time    // latest time of a record
 	Rekey        *RekeyRecord // nil: the job reads exports
 	Plan         *PlanRecord
@@ -55,11 +61,11 @@ type History struct {
 	Fresh        *FreshRecord                    // the table that the job makes to replace another; nil: none
 	Drop         DropRecord                      // drop of that other table; without a table name: it is kept
 	tableLoad                                    // of the current table; a job of one table has no other
-	table        int                             // number of the current table, from 0
+	Current      int                             // number of the current table, from 0
 	others       map[int]tableLoad               // of the tables before the current one, by number
 	loads        map[int]tableLoad               // state of all tables before an undo; nil: no undo has begun
-	taken        []Taken                         // regions that have received files
-	loadedFiles  int                             // number of files that they loaded
+	Taken        []Taken                         // regions that have received files
+	LoadedFiles  int                             // number of files that they loaded
 	Finished     bool
 	FinishedAt   time.Time
 	StagingEnd   string // whether the staging directory of a finished job is removed or kept; empty: not recorded
@@ -84,29 +90,29 @@ func newTableLoad() tableLoad {
 	return tableLoad{Files: map[string]loadState{}, Leaves: map[string]loader.HFile{}}
 }
 
-func NewHistory() History {
+func New() History {
 	return History{Done: build.NewDone(), tableLoad: newTableLoad(), others: map[int]tableLoad{}, takenAt: map[string]int{},
 		Prepared: map[string]string{}, OwnSnapshots: map[string]ReadSnapshotRecord{}, Quiet: map[string]QuietRecord{}, Clusters: map[string]result.Cluster{}}
 }
 
 // turn switches to another table: later records about files are about that table.
 func (h *History) turn(table int) {
-	if table == h.table {
+	if table == h.Current {
 		return
 	}
-	h.others[h.table] = h.tableLoad
+	h.others[h.Current] = h.tableLoad
 	load, known := h.others[table]
 	if !known {
 		load = newTableLoad()
 	}
 	delete(h.others, table)
-	h.tableLoad, h.table = load, table
+	h.tableLoad, h.Current = load, table
 }
 
 // tableLoads returns the states of all tables up to the current one, by number.
 func (h *History) tableLoads() map[int]tableLoad {
 	all := maps.Clone(h.others)
-	all[h.table] = h.tableLoad
+	all[h.Current] = h.tableLoad
 	return all
 }
 
@@ -132,37 +138,37 @@ func (h *History) AnySent() bool {
 	return false
 }
 
-// HistoryOf replays records. If there is an error, the history includes the records
+// Of replays records. If there is an error, the history includes the records
 // before the one that failed.
-func HistoryOf(records []journal.Record) (History, error) {
-	h := NewHistory()
+func Of(records []journal.Record) (History, error) {
+	h := New()
 	for _, r := range records {
-		if err := h.apply(r); err != nil {
-			return h, &recordError{r, err, lastVersion(records)}
+		if err := h.Apply(r); err != nil {
+			return h, &RecordError{r, err, lastVersion(records)}
 		}
 	}
 	return h, nil
 }
 
-// ReadHistory replays the journal in a job's directory; the job may run. The history is empty if there is no journal.
-func ReadHistory(dir string) (History, error) {
+// Read replays the journal in a job's directory; the job may run. The history is empty if there is no journal.
+func Read(dir string) (History, error) {
 	f, err := os.Open(filepath.Join(dir, journal.FileName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return NewHistory(), nil
+		return New(), nil
 	} else if err != nil {
-		return NewHistory(), err
+		return New(), err
 	}
 	defer f.Close()
 	records, damage := journal.Read(f)
-	h, err := HistoryOf(records)
+	h, err := Of(records)
 	return h, cmp.Or(damage, err)
 }
 
-// unresolved returns the paths of files that HBase may have loaded: they were sent,
+// Unresolved returns the paths of files that HBase may have loaded: they were sent,
 // and the outcome is unknown.
-func (h *History) unresolved() []string {
+func (h *History) Unresolved() []string {
 	var paths []string
-	if h.Finished && !h.undoRunning() {
+	if h.Finished && !h.UndoRunning() {
 		return nil
 	}
 	for _, load := range append(slices.Collect(maps.Values(h.others)), h.tableLoad) {
@@ -176,15 +182,15 @@ func (h *History) unresolved() []string {
 	return paths
 }
 
-// apply applies a record to the history. All journals are read here, including those of version 0.1, and
+// Apply applies a record to the history. All journals are read here, including those of version 0.1, and
 // a process that writes a record applies it here too. Unknown events are ignored.
-func (h *History) apply(r journal.Record) error {
-	h.records++
+func (h *History) Apply(r journal.Record) error {
+	h.Records++
 	if r.Time.After(h.Last) {
 		h.Last = r.Time
 	}
 	if !h.Finished || Event(r.Event) != EventCleaned { // the removal of a finished job's directory may be made up for later
-		lastOf(h.Attempts).Ended = r.Time
+		LastAttempt(h.Attempts).Ended = r.Time
 	}
 	info := eventsByName()[Event(r.Event)]
 	if info.apply == nil {
@@ -201,24 +207,24 @@ func (h *History) apply(r journal.Record) error {
 
 // step records a finished step of the last attempt, and the phase that follows.
 func (h *History) step(r journal.Record, next string) {
-	a := lastOf(h.Attempts)
+	a := LastAttempt(h.Attempts)
 	a.Steps, h.phase = append(a.Steps, DoneStep{r.Event, r.Time}), next
 }
 
-// recordError is an error about a record that this version cannot interpret.
-type recordError struct {
-	record  journal.Record
-	err     error
-	version string // that continued the job last, and could interpret all records; empty: not known
+// RecordError is an error about a record that this version cannot interpret.
+type RecordError struct {
+	Record  journal.Record
+	Err     error
+	Version string // that continued the job last, and could interpret all records; empty: not known
 }
 
-func (e *recordError) Error() string {
-	if e.version != "" {
-		return fmt.Sprintf("record %d (%s) is of version %s, and this one cannot interpret it: run the job with that version", e.record.Seq, e.record.Event, e.version)
+func (e *RecordError) Error() string {
+	if e.Version != "" {
+		return fmt.Sprintf("record %d (%s) is of version %s, and this one cannot interpret it: run the job with that version", e.Record.Seq, e.Record.Event, e.Version)
 	}
-	return fmt.Sprintf("record %d (%s): %v", e.record.Seq, e.record.Event, e.err)
+	return fmt.Sprintf("record %d (%s): %v", e.Record.Seq, e.Record.Event, e.Err)
 }
-func (e *recordError) Unwrap() error { return e.err }
+func (e *RecordError) Unwrap() error { return e.Err }
 
 // lastVersion returns the version of the last attempt of a journal, even if this version cannot interpret its record.
 func lastVersion(records []journal.Record) string {
@@ -230,4 +236,84 @@ func lastVersion(records []journal.Record) string {
 		}
 	}
 	return ""
+}
+
+// Attempt is one process's work on a job.
+type Attempt struct {
+	Attempt int        `json:"attempt"`
+	PID     int        `json:"pid"`
+	Host    string     `json:"host"`
+	Start   int64      `json:"-"` // of the process, as in journal.Owner
+	Version string     `json:"version,omitempty"`
+	Began   time.Time  `json:"began"`
+	Ended   time.Time  `json:"ended"` // time of the last record of the attempt
+	State   Status     `json:"state"`
+	Error   string     `json:"error,omitempty"`
+	Kind    string     `json:"error_kind,omitempty"`
+	Steps   []DoneStep `json:"steps"`
+}
+
+// LastAttempt returns the last attempt of a list; for an empty list, an attempt that belongs to none.
+func LastAttempt(list []Attempt) *Attempt {
+	if len(list) == 0 {
+		return &Attempt{}
+	}
+	return &list[len(list)-1]
+}
+
+// DoneStep is a finished step of an attempt.
+type DoneStep struct {
+	Name string    `json:"name"` // event of the journal: sorted, built, snapshot, loading, verified, done
+	Time time.Time `json:"time"`
+}
+
+// Taken is a region that has received files.
+type Taken struct {
+	Region string
+	Server string // the server that was asked; empty if the journal does not have it
+	Files  int
+}
+
+// Status is the status of a job.
+type Status string
+
+// The statuses of a job.
+const (
+	JobDone       Status = "done"       // finished
+	JobAbandoned  Status = "abandoned"  // stopped or failed; the same command would resume it
+	JobRunning    Status = "running"    // its lock is held
+	JobUnresolved Status = "unresolved" // some files were sent to HBase and their outcome is unknown
+	JobUnknown    Status = "unknown"    // there is no journal, or it cannot be read
+)
+
+// Further statuses, in addition to [JobDone], [JobRunning] and [JobUnknown].
+const (
+	JobFailed      Status = "failed"      // the last attempt ended with an error
+	JobStopped     Status = "stopped"     // the last attempt was stopped by a signal
+	JobInterrupted Status = "interrupted" // the last attempt was killed, or its machine failed
+)
+
+// StateDigits is the number of digits of a job's identity in its directory's name.
+const StateDigits = 12
+
+// Differences returns the differences between the history of a process and the replay of the journal in the job's directory. Tests call it after every
+// record: a difference is an error that lasts only until the process is killed.
+func (h *History) Differences(dir string) error {
+	replayed, err := Read(dir)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	memory, replay := reflect.ValueOf(h).Elem(), reflect.ValueOf(&replayed).Elem()
+	for i := range memory.NumField() {
+		if a, b := memory.Field(i), replay.Field(i); !reflect.DeepEqual(valueOf(a), valueOf(b)) {
+			errs = append(errs, fmt.Errorf("%s is %+v in memory, and %+v in the journal", memory.Type().Field(i).Name, valueOf(a), valueOf(b)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// valueOf returns a field's value, including fields that other packages cannot read.
+func valueOf(v reflect.Value) any {
+	return reflect.NewAt(v.Type(), v.Addr().UnsafePointer()).Elem().Interface()
 }

@@ -1,4 +1,4 @@
-package checkpoint
+package history
 
 import (
 	"cmp"
@@ -73,9 +73,9 @@ const (
 // eventReplacing is written by earlier versions for a snapshot of place [PlaceCompared]. It is only read.
 const eventReplacing Event = "replacing"
 
-// eventInfo describes an event: the type of its record, when the record is written, how durable it is before the job continues, and its effect on a
+// EventInfo describes an event: the type of its record, when the record is written, how durable it is before the job continues, and its effect on a
 // history.
-type eventInfo struct {
+type EventInfo struct {
 	Event  Event
 	Record any // a zero value
 	Synced journal.Durability
@@ -87,7 +87,7 @@ type eventInfo struct {
 }
 
 // of returns an event whose records have the fields of R. take applies them to a history.
-func of[R any](e Event, synced journal.Durability, when string, take func(*History, R)) eventInfo {
+func of[R any](e Event, synced journal.Durability, when string, take func(*History, R)) EventInfo {
 	return ofRecord(e, synced, when, func(h *History, _ journal.Record, fields R) error {
 		take(h, fields)
 		return nil
@@ -95,9 +95,9 @@ func of[R any](e Event, synced journal.Durability, when string, take func(*Histo
 }
 
 // ofRecord returns an event whose record can be refused, or whose time matters.
-func ofRecord[R any](e Event, synced journal.Durability, when string, take func(*History, journal.Record, R) error) eventInfo {
+func ofRecord[R any](e Event, synced journal.Durability, when string, take func(*History, journal.Record, R) error) EventInfo {
 	var none R
-	return eventInfo{Event: e, Record: none, Synced: synced, When: when, apply: func(h *History, r journal.Record) error {
+	return EventInfo{Event: e, Record: none, Synced: synced, When: when, apply: func(h *History, r journal.Record) error {
 		fields, err := Decode[R](r)
 		if err != nil {
 			return err
@@ -107,30 +107,30 @@ func ofRecord[R any](e Event, synced journal.Durability, when string, take func(
 }
 
 // followedBy marks the event as the end of a step, which phase follows.
-func (i eventInfo) followedBy(phase string) eventInfo {
+func (i EventInfo) followedBy(phase string) EventInfo {
 	i.step, i.phase = true, phase
 	return i
 }
 
-// eventInfos returns all events that are written. [Job.Record] writes them, and only it and [HistoryOf] apply them.
-func eventInfos() []eventInfo {
+// Events returns all events that are written. A job writes them by its Record, and only that and [Of] apply them.
+func Events() []EventInfo {
 	return slices.Concat(beginEvents(), buildEvents(), loadEvents(), undoEvents())
 }
 
 // eventsByName returns all events by name, including those that only earlier versions wrote.
-var eventsByName = sync.OnceValue(func() map[Event]eventInfo {
-	all := map[Event]eventInfo{}
-	for _, i := range append(eventInfos(), ofRecord(eventReplacing, journal.First, "", (*History).replacing)) {
+var eventsByName = sync.OnceValue(func() map[Event]EventInfo {
+	all := map[Event]EventInfo{}
+	for _, i := range append(Events(), ofRecord(eventReplacing, journal.First, "", (*History).replacing)) {
 		all[i.Event] = i
 	}
 	return all
 })
 
-// infoOf returns the description of an event that is written with the given record.
-func infoOf(e Event, data any) (eventInfo, error) {
+// InfoOf returns the description of an event that is written with the given record.
+func InfoOf(e Event, data any) (EventInfo, error) {
 	info, known := eventsByName()[e]
 	if !known || info.When == "" || reflect.TypeOf(info.Record) != reflect.TypeOf(data) {
-		return eventInfo{}, fmt.Errorf("journal: unknown event %s with a record %T", e, data)
+		return EventInfo{}, fmt.Errorf("journal: unknown event %s with a record %T", e, data)
 	}
 	if c, ok := data.(CheckingRecord); ok && c.Gone {
 		info.Synced = journal.Later // if the record is lost, the directory is only removed again
@@ -145,8 +145,8 @@ func Decode[T any](r journal.Record) (v T, err error) {
 }
 
 // beginEvents returns the events about the input and the plan of a job, and about the processes that work on it.
-func beginEvents() []eventInfo {
-	return []eventInfo{
+func beginEvents() []EventInfo {
+	return []EventInfo{
 		ofRecord(EventDiscarded, journal.First, "after all that the job had done was discarded, its journal too: it begins again, and keeps what the record names", (*History).startOver),
 		of(EventStream, journal.First, "before a stream is copied to local disk; with whole, when the copy is; without copy, when that is gone", (*History).Stream),
 		of(EventRekey, journal.First, "before a snapshot is taken or read whose rows get new keys: which it is, and how they get them", (*History).rekey),
@@ -182,8 +182,8 @@ func beginEvents() []eventInfo {
 }
 
 // buildEvents returns the events about building the files.
-func buildEvents() []eventInfo {
-	return []eventInfo{
+func buildEvents() []EventInfo {
+	return []EventInfo{
 		of(EventSpill, journal.Later, "before a directory for sorted runs is made; without one, after it is gone", func(h *History, s build.SpillRecord) { h.ForgetSpill(s.Dir) }),
 		of(EventSorted, journal.OnDisk, "after all of the input is sorted and its runs are on disk", (*History).Sort).followedBy("write"),
 		of(EventSubmitting, journal.First, "before a job is handed to YARN: the tag and the directory that it alone has", (*History).submit),
