@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -88,9 +87,6 @@ type cleaner struct {
 	silent  map[string]error // file systems that did not answer, by their addresses
 	result  *Cleaning
 }
-
-// stateName matches the name of a job's directory: its table, and twelve digits of its identity.
-var stateName = regexp.MustCompile(`^[A-Za-z0-9_.-]+-[0-9a-f]{12}$`)
 
 // wanted reports whether a job's directory is selected.
 func (c *cleaner) wanted(name string) bool {
@@ -314,4 +310,13 @@ func treeSize(dir string) (n int64, err error) {
 		return err
 	})
 	return n, err
+}
+
+// lockTrace returns the trace of a directory in [LocksDir]: that of a finished job, as old as the directory.
+func lockTrace(dir string) (*Trace, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Trace{History: history.History{Finished: true, Last: info.ModTime()}}, nil
 }

@@ -231,21 +231,6 @@ func (r buildRecords) Sorted(s build.SortedRecord) error  { return r.st.Record(h
 func (r buildRecords) Wrote(w build.WrittenRecord) error  { return r.st.Record(history.EventWritten, w) }
 func (r buildRecords) Lost(l build.LostRecord) error      { return r.st.Record(history.EventLost, l) }
 
-// DefaultState returns the default directory of jobs' state: $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload.
-func DefaultState() (string, error) {
-	if dir := os.Getenv("BULKLOAD_STATE"); dir != "" {
-		return dir, nil
-	}
-	if dir := os.Getenv("XDG_STATE_HOME"); dir != "" {
-		return filepath.Join(dir, "bulkload"), nil
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "", setting.Errorf("find the directory of jobs' state (name it with %s): %w", setting.State, err)
-	}
-	return filepath.Join(home, ".local", "state", "bulkload"), nil
-}
-
 // OpenDir takes the lock of the job with the given directory, and reads its journal. If the state is shared, it connects to the cluster, until the
 // job is closed.
 func OpenDir(ctx context.Context, env *cluster.Env, dir string, wait time.Duration, e progress.Events) (_ *Job, err error) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
@@ -158,4 +159,20 @@ func removeWithProbe(ctx context.Context, env *cluster.Env, uri string) error {
 		return err
 	}
 	return fsys.RemoveAll(ctx, path.Join(path.Dir(l.Path), staging.ProbeOf(l.Path)))
+}
+
+// CheckCopy returns an error if the copy of the journal in the job's staging directory records a load that the journal does not: the journal has lost
+// records, such as one from an older backup, and files that HBase has would be built and loaded again.
+func (st *Job) CheckCopy(ctx context.Context, stage *staging.Dir) error {
+	if st.Log == nil || st.AnyLoading() {
+		return nil
+	}
+	t, err := ReadStaged(ctx, stage.FS, stage.Location.Path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !t.AnyLoading() {
+		return nil
+	}
+	if err != nil {
+		return fail.With(fail.HDFS, err)
+	}
+	return fail.Errorf(fail.Check, "the journal in %s lacks the load that its copy in %s has: restore it; if it is lost, give %s, which loads everything again", st.Dir, stage.Location, setting.Restart)
 }

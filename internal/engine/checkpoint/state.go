@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -283,4 +284,22 @@ func (s *State) PhaseText() string {
 		return fmt.Sprintf("%s %.0f%%", s.Phase, *s.Percent)
 	}
 	return s.Phase
+}
+
+// stateName matches the name of a job's directory: its table, and twelve digits of its identity.
+var stateName = regexp.MustCompile(`^[A-Za-z0-9_.-]+-[0-9a-f]{12}$`)
+
+// DefaultState returns the default directory of jobs' state: $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload.
+func DefaultState() (string, error) {
+	if dir := os.Getenv("BULKLOAD_STATE"); dir != "" {
+		return dir, nil
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); dir != "" {
+		return filepath.Join(dir, "bulkload"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", setting.Errorf("find the directory of jobs' state (name it with %s): %w", setting.State, err)
+	}
+	return filepath.Join(home, ".local", "state", "bulkload"), nil
 }

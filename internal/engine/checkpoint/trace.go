@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -16,10 +15,8 @@ import (
 	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/staging"
-	"bulkload/internal/model/fail"
 	"bulkload/internal/model/result"
 	"bulkload/pkg/hdfsio"
-	"bulkload/pkg/setting"
 )
 
 // Trace is the history of a job that is not run, which decides whether the job may
@@ -76,15 +73,6 @@ func ReadTrace(dir string) (*Trace, error) {
 	return t, nil
 }
 
-// lockTrace returns the trace of a directory in [LocksDir]: that of a finished job, as old as the directory.
-func lockTrace(dir string) (*Trace, error) {
-	info, err := os.Stat(dir)
-	if err != nil {
-		return nil, err
-	}
-	return &Trace{History: history.History{Finished: true, Last: info.ModTime()}}, nil
-}
-
 // ReadStaged reads the copy of a journal in a staging directory.
 func ReadStaged(ctx context.Context, fsys hdfsio.FS, dir string) (*Trace, error) {
 	name := path.Join(dir, staging.JournalName)
@@ -94,22 +82,6 @@ func ReadStaged(ctx context.Context, fsys hdfsio.FS, dir string) (*Trace, error)
 	}
 	defer f.Close()
 	return traceOf(name, f)
-}
-
-// CheckCopy returns an error if the copy of the journal in the job's staging directory records a load that the journal does not: the journal has lost
-// records, such as one from an older backup, and files that HBase has would be built and loaded again.
-func (st *Job) CheckCopy(ctx context.Context, stage *staging.Dir) error {
-	if st.Log == nil || st.AnyLoading() {
-		return nil
-	}
-	t, err := ReadStaged(ctx, stage.FS, stage.Location.Path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !t.AnyLoading() {
-		return nil
-	}
-	if err != nil {
-		return fail.With(fail.HDFS, err)
-	}
-	return fail.Errorf(fail.Check, "the journal in %s lacks the load that its copy in %s has: restore it; if it is lost, give %s, which loads everything again", st.Dir, stage.Location, setting.Restart)
 }
 
 // errNoRecord reports a journal that was truncated, or whose only record is torn.
