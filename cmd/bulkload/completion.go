@@ -12,8 +12,8 @@ import (
 	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/usage"
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/formats/spool"
 	"bulkload/internal/formats/yamlfile"
 	"bulkload/internal/hbase/cluster"
@@ -158,7 +158,7 @@ func completeRecipes(*cobra.Command, []string, string) ([]cobra.Completion, cobr
 // offers nothing.
 func completeOld(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var names []cobra.Completion
-	jobs, _ := checkpoint.ReadAll(stateOf(cmd))
+	jobs, _ := status.ReadAll(stateOf(cmd))
 	for _, s := range jobs {
 		if s.Fresh != nil && s.State == history.JobDone && s.Fresh.Old != history.OldDropped {
 			names = append(names, cobra.CompletionWithDesc(s.Fresh.From, "--into "+s.Table))
@@ -173,7 +173,7 @@ func stateOf(cmd *cobra.Command) string {
 	if dir := settings.ValueOf(cmd, "state"); dir != "" {
 		return dir
 	}
-	dir, _ := checkpoint.DefaultState()
+	dir, _ := status.DefaultState()
 	return dir
 }
 

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/test/testcheck"
 )
 
@@ -33,7 +33,7 @@ func (m *migration) console(t *testing.T) consoled {
 }
 
 // ask sends a request. It returns the status and, for jobs.json, the jobs.
-func (c consoled) ask(t *testing.T, method, path string) (status int, jobs []checkpoint.State) {
+func (c consoled) ask(t *testing.T, method, path string) (code int, jobs []status.State) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, c.address+path, strings.NewReader(""))
 	testcheck.Must(t, err)
@@ -42,7 +42,7 @@ func (c consoled) ask(t *testing.T, method, path string) (status int, jobs []che
 	answer, err := (&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Do(r)
 	testcheck.Must(t, err)
 	defer answer.Body.Close()
-	var list struct{ Jobs []checkpoint.State }
+	var list struct{ Jobs []status.State }
 	if path == "/jobs.json" {
 		testcheck.Must(t, json.NewDecoder(answer.Body).Decode(&list))
 	}
@@ -55,7 +55,7 @@ func (m *migration) goesOnByConsole(t *testing.T, n int) string {
 	t.Helper()
 	c := m.console(t)
 	_, jobs := c.ask(t, "GET", "/jobs.json")
-	i := slices.IndexFunc(jobs, func(s checkpoint.State) bool { return s.State == history.JobStopped })
+	i := slices.IndexFunc(jobs, func(s status.State) bool { return s.State == history.JobStopped })
 	if i < 0 {
 		t.Fatalf("no job is stopped: %+v", jobs)
 	}
@@ -77,7 +77,7 @@ func (m *migration) goesOnByConsole(t *testing.T, n int) string {
 	running := "" // the held job, or the next one if it was almost finished
 	testcheck.Eventually(t, time.Minute, "a job is paused", func() (bool, any) {
 		_, jobs := c.ask(t, "GET", "/jobs.json")
-		i := slices.IndexFunc(jobs, func(s checkpoint.State) bool {
+		i := slices.IndexFunc(jobs, func(s status.State) bool {
 			return s.State == history.JobRunning && s.Live != nil && s.Live.Paused != nil
 		})
 		if i >= 0 {
@@ -93,7 +93,7 @@ func (m *migration) goesOnByConsole(t *testing.T, n int) string {
 	}
 	testcheck.Eventually(t, 2*time.Minute, "all jobs are done", func() (bool, any) {
 		_, jobs := c.ask(t, "GET", "/jobs.json")
-		return len(jobs) == n && !slices.ContainsFunc(jobs, func(s checkpoint.State) bool { return s.State != history.JobDone }), jobs
+		return len(jobs) == n && !slices.ContainsFunc(jobs, func(s status.State) bool { return s.State != history.JobDone }), jobs
 	})
 	if status, _ := c.ask(t, "POST", "/jobs/"+stopped.Job+"/start"); status != http.StatusConflict {
 		t.Errorf("a job that is done is started: %d", status)
@@ -105,10 +105,10 @@ func (m *migration) goesOnByConsole(t *testing.T, n int) string {
 
 // holdRunning stops the process of a running job by a signal that it cannot handle, so that a request finds the job
 // running.
-func (m *migration) holdRunning(t *testing.T) (held *checkpoint.State) {
+func (m *migration) holdRunning(t *testing.T) (held *status.State) {
 	t.Helper()
-	find := func() *checkpoint.State {
-		jobs, err := checkpoint.ReadAll(m.state)
+	find := func() *status.State {
+		jobs, err := status.ReadAll(m.state)
 		testcheck.Must(t, err)
 		for _, s := range jobs {
 			if s.State == history.JobRunning && s.Live != nil {

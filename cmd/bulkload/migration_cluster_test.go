@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/test/testcheck"
@@ -328,8 +328,8 @@ func TestSplitByDirectoryGoesOn(t *testing.T) {
 		}
 	}
 	// The last part's description of the earlier parts. The third was usually planned before.
-	var live checkpoint.Live
-	b, err := os.ReadFile(filepath.Join(r.Parts[4].Job, checkpoint.LiveName))
+	var live status.Live
+	b, err := os.ReadFile(filepath.Join(r.Parts[4].Job, status.LiveName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,7 +362,7 @@ func TestPauseAndGoOn(t *testing.T) {
 	p := m.run(t, input, "--split-by", "directory", "--upload-limit", "64KiB") // so that there is time for a pause
 	p.says("directory begins", "number=2")
 	testcheck.Eventually(t, time.Minute, "the second job has begun", func() (bool, any) {
-		jobs, err := checkpoint.ReadAll(m.state)
+		jobs, err := status.ReadAll(m.state)
 		return err == nil && len(jobs) == 2 && jobs[0].Attempt == 1 && jobs[1].Attempt == 1, jobs
 	})
 	p.signal(syscall.SIGUSR1)
@@ -396,7 +396,7 @@ func TestOnlyBetween(t *testing.T) {
 	p := m.run(t, input, "--only-between", hour(2)+"-"+hour(3), "--job-id", "tonight", "--split-by", "directory")
 	p.says("msg=paused", "outside of the window", "until=")
 	testcheck.Eventually(t, time.Minute, "the state reports that the job waits", func() (bool, any) {
-		jobs, err := checkpoint.ReadAll(m.state)
+		jobs, err := status.ReadAll(m.state)
 		return err == nil && len(jobs) == 1 && jobs[0].State == history.JobRunning && jobs[0].JobID == "tonight" && jobs[0].Table == m.table &&
 			jobs[0].Live != nil && jobs[0].Live.Paused != nil && !jobs[0].Live.Paused.Until.IsZero(), jobs
 	})

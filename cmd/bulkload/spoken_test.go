@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/pipeline/preflight"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/setting"
@@ -67,7 +67,7 @@ func TestChecksReadFlags(t *testing.T) {
 	if err != nil || string(spoken) != `[{"name":"spill","severity":"warning","message":"--spill-limit allows less","hint":"give --spill-dir"}]` {
 		t.Errorf("checks are %s, %v", spoken, err)
 	}
-	state := &checkpoint.State{Error: "x (`restart` loads it again)", Attempts: []history.Attempt{{Error: "give more `memory`"}}}
+	state := &status.State{Error: "x (`restart` loads it again)", Attempts: []history.Attempt{{Error: "give more `memory`"}}}
 	speakState(state)
 	if state.Error != "x (--restart loads it again)" || state.Attempts[0].Error != "give more --memory" {
 		t.Errorf("%+v", state)

@@ -16,6 +16,7 @@ import (
 	"bulkload/internal/cli/usage"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 )
@@ -66,13 +67,13 @@ func (o *statusOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	w := cmd.OutOrStdout()
 	if o.job == "" {
-		jobs, err := checkpoint.ReadAll(dir)
+		jobs, err := status.ReadAll(dir)
 		if err != nil {
 			return err
 		}
 		list := struct {
-			Schema int                 `json:"schema"`
-			Jobs   []*checkpoint.State `json:"jobs"`
+			Schema int             `json:"schema"`
+			Jobs   []*status.State `json:"jobs"`
 		}{1, jobs}
 		for _, s := range jobs { // --job shows the details
 			s.Attempts, s.Result, s.Live, s.Log = nil, nil, nil, nil
@@ -80,19 +81,19 @@ func (o *statusOptions) run(cmd *cobra.Command, g *globals) error {
 		}
 		return g.Print(w, list, func(w io.Writer) { jobtext.PrintJobs(w, jobs, time.Now()) })
 	}
-	s, err := checkpoint.Find(dir, o.job)
+	s, err := status.Find(dir, o.job)
 	for o.watch && err == nil && s.State == history.JobRunning {
 		speakState(s)
 		if err := g.Print(w, s, func(w io.Writer) { fmt.Fprintln(w, jobtext.Line(s)) }); err != nil {
 			return err
 		}
-		if err := retry.Sleep(cmd.Context(), checkpoint.LiveEvery); err != nil {
+		if err := retry.Sleep(cmd.Context(), status.LiveEvery); err != nil {
 			return err
 		}
 		if err := checkpoint.Refresh(cmd.Context(), env, dir); err != nil {
 			return err
 		}
-		s, err = checkpoint.Find(dir, s.Dir)
+		s, err = status.Find(dir, s.Dir)
 	}
 	if err != nil {
 		return err
@@ -102,7 +103,7 @@ func (o *statusOptions) run(cmd *cobra.Command, g *globals) error {
 }
 
 // speakState names settings as flags in the errors of a job's state: the journal has them in the library's words.
-func speakState(s *checkpoint.State) {
+func speakState(s *status.State) {
 	s.Error = settings.Spoken(s.Error)
 	for i := range s.Attempts {
 		s.Attempts[i].Error = settings.Spoken(s.Attempts[i].Error)
@@ -139,7 +140,7 @@ func jobDir(ctx context.Context, env *cluster.Env, state, word string) (string, 
 	if err != nil {
 		return "", err
 	}
-	s, err := checkpoint.Find(dir, word)
+	s, err := status.Find(dir, word)
 	if err != nil {
 		return "", err
 	}

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/serve/console"
 	"bulkload/pkg/setting"
 )
@@ -81,7 +81,7 @@ func (c *consolePages) bounded(h handler) handler {
 
 // sees reports whether a caller may see a job: the caller must have access to all of the job's tables. A job whose table is not known yet
 // is visible to callers with access to all tables.
-func (c *caller) sees(s *checkpoint.State) bool {
+func (c *caller) sees(s *status.State) bool {
 	if slices.Contains(c.tables, "*") {
 		return true
 	}
@@ -97,12 +97,12 @@ func (c *caller) mayAct(a console.Action) bool {
 func (c *consolePages) look(r *http.Request) console.View {
 	v := c.place.Look(r.Context())
 	caller := note(r).caller
-	v.Jobs = slices.DeleteFunc(slices.Clone(v.Jobs), func(s *checkpoint.State) bool { return !caller.sees(s) })
+	v.Jobs = slices.DeleteFunc(slices.Clone(v.Jobs), func(s *status.State) bool { return !caller.sees(s) })
 	return v
 }
 
 // find returns the job that a request's path names, and the view.
-func (c *consolePages) find(r *http.Request, name string) (*checkpoint.State, console.View, error) {
+func (c *consolePages) find(r *http.Request, name string) (*status.State, console.View, error) {
 	s, v := c.place.Job(r.Context(), name)
 	if s == nil || !note(r).caller.sees(s) {
 		if !v.Away.IsZero() && v.Seen.IsZero() {
@@ -123,18 +123,18 @@ func isLive(r *http.Request) bool { return r.URL.Query().Get("live") != "off" }
 
 // consoleJSON is the view of the place for programs. Jobs have the form of the output of status.
 type consoleJSON struct {
-	Schema int                 `json:"schema"` // version of this form: 1
-	Place  string              `json:"place"`
-	Seen   time.Time           `json:"seen,omitzero"`
-	Away   time.Time           `json:"away_since,omitzero"`
-	Why    string              `json:"why,omitempty"`
-	More   int                 `json:"more,omitempty"` // number of older jobs that are left out
-	Jobs   []*checkpoint.State `json:"jobs"`
+	Schema int             `json:"schema"` // version of this form: 1
+	Place  string          `json:"place"`
+	Seen   time.Time       `json:"seen,omitzero"`
+	Away   time.Time       `json:"away_since,omitzero"`
+	Why    string          `json:"why,omitempty"`
+	More   int             `json:"more,omitempty"` // number of older jobs that are left out
+	Jobs   []*status.State `json:"jobs"`
 }
 
 func (c *consolePages) getJSON(w http.ResponseWriter, r *http.Request) error {
 	v := c.look(r)
-	answer := consoleJSON{1, v.Name, v.Seen, v.Away, v.Why, v.More, []*checkpoint.State{}}
+	answer := consoleJSON{1, v.Name, v.Seen, v.Away, v.Why, v.More, []*status.State{}}
 	for _, s := range v.Jobs {
 		short := *s
 		short.Attempts, short.Result, short.Log = nil, nil, nil // as in the list of status; the page of a job has them

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/serve/console"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/teststate"
@@ -78,14 +78,14 @@ func TestConsoleShows(t *testing.T) {
 	if still := b.get("/?live=off").body; strings.Contains(still, "<script") || strings.Contains(still, "http-equiv") {
 		t.Error("a page that is to stay renews itself")
 	}
-	var all struct{ Jobs []checkpoint.State }
+	var all struct{ Jobs []status.State }
 	testcheck.Must(t, json.Unmarshal([]byte(b.get("/jobs.json").body), &all))
 	if len(all.Jobs) != 300 || all.Jobs[0].State != history.JobRunning {
 		t.Errorf("JSON has %d jobs", len(all.Jobs))
 	}
 	name := filepath.Base(running[4].Dir)
 	b.get("/jobs/"+name).shows(t, "one that runs", "write 50%", "phase begins", "left in all", "/exports/now-4.csv", "hdfs://ns/tmp/bulkload-load/")
-	var one checkpoint.State
+	var one status.State
 	testcheck.Must(t, json.Unmarshal([]byte(b.get("/jobs/"+name+".json").body), &one))
 	if one.JobID != "now-4" || len(one.Log) != 1 || one.Command != "run" {
 		t.Errorf("JSON has %+v", one)
@@ -158,7 +158,7 @@ func TestConsoleAway(t *testing.T) {
 	}
 	var all struct {
 		Away time.Time `json:"away_since"`
-		Jobs []checkpoint.State
+		Jobs []status.State
 	}
 	testcheck.Must(t, json.Unmarshal([]byte(b.get("/jobs.json").body), &all))
 	if all.Away.IsZero() || len(all.Jobs) != 1 {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/serve/console"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/teststate"
@@ -122,7 +123,7 @@ func TestConsoleRefuses(t *testing.T) {
 	refuses("stop", "does not hold the job&#39;s lock")
 	now := time.Now().UTC()
 	testcheck.Must(t, os.WriteFile(lock, []byte("process 7 on elsewhere since "+now.Format(time.RFC3339)+"\n"), 0o600))
-	testcheck.Must(t, checkpoint.Live{Schema: 1, PID: 7, Host: "elsewhere", Updated: now}.Write(job.Dir))
+	testcheck.Must(t, status.Live{Schema: 1, PID: 7, Host: "elsewhere", Updated: now}.Write(job.Dir))
 	refuses("stop", "the job runs on elsewhere: a console or kill -TERM 7 there does it")
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/serve/console"
 	"bulkload/pkg/setting"
 )
@@ -119,7 +120,7 @@ func newListPage(v console.View, state, table string, live bool) *listPage {
 	return p
 }
 
-func rowOf(s *checkpoint.State) jobRow {
+func rowOf(s *status.State) jobRow {
 	row := jobRow{Name: s.Job, ID: s.JobID, Table: s.Table, Command: s.Command, State: s.StateText(), Mark: cmp.Or(marks[s.State], "?"), Class: string(s.State),
 		Phase: strings.TrimPrefix(s.PhaseText(), "-"), Rows: setting.Thousands(s.Rows), Rejected: setting.Thousands(s.Rejected), When: momentOf(cmp.Or(s.Ended, s.Last)), Runs: s.State == history.JobRunning}
 	if row.Runs {
@@ -155,7 +156,7 @@ func leftText(seconds float64) string {
 type jobPage struct {
 	consolePage
 	Row      jobRow
-	S        *checkpoint.State
+	S        *status.State
 	Facts    pageFields // names and values
 	Plan     pageFields
 	Phases   []phaseRow
@@ -194,7 +195,7 @@ var actionTexts = map[console.Action][2]string{
 	console.Clean:  {"Clean", "first says what it would remove"},
 }
 
-func (c *consolePages) newJobPage(r *http.Request, s *checkpoint.State, v console.View) *jobPage {
+func (c *consolePages) newJobPage(r *http.Request, s *status.State, v console.View) *jobPage {
 	p := &jobPage{consolePage: newConsolePage(v, s.Job, "/jobs/"+s.Job, isLive(r)), Row: rowOf(s), S: s, Trend: console.Of(c.look(r).Jobs, s.Table), Token: c.token(r, s.Job)}
 	p.Facts, p.Plan = factsOf(s), planOf(s)
 	for _, t := range s.Tables {
@@ -255,7 +256,7 @@ func (f *pageFields) add(name, text string) {
 }
 
 // factsOf returns the results of a job, in the words of status.
-func factsOf(s *checkpoint.State) (facts pageFields) {
+func factsOf(s *status.State) (facts pageFields) {
 	row := rowOf(s)
 	facts.add("job id", s.JobID)
 	facts.add("table", s.Table)
@@ -294,7 +295,7 @@ func factsOf(s *checkpoint.State) (facts pageFields) {
 	return facts
 }
 
-func planOf(s *checkpoint.State) (plan pageFields) {
+func planOf(s *status.State) (plan pageFields) {
 	plan.add("key", s.Key)
 	if s.Inputs > 0 {
 		plan.add("inputs", fmt.Sprintf("%s, %s", setting.Count(s.Inputs, "file"), setting.Bytes(s.InBytes)))

@@ -9,13 +9,13 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/pkg/setting"
 )
 
 // PrintJobs prints a list of jobs, one a line. now is the current time.
-func PrintJobs(out io.Writer, jobs []*checkpoint.State, now time.Time) {
+func PrintJobs(out io.Writer, jobs []*status.State, now time.Time) {
 	if len(jobs) == 0 {
 		fmt.Fprintln(out, "no job has state here (--state names another directory)")
 		return
@@ -49,7 +49,7 @@ func hourText(t, now time.Time) string {
 }
 
 // Line returns the progress of a job in one line.
-func Line(s *checkpoint.State) string {
+func Line(s *status.State) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, attempt %d, %s", s.Job, s.State, s.Attempt, s.PhaseText())
 	l := s.Live
@@ -79,7 +79,7 @@ func Line(s *checkpoint.State) string {
 }
 
 // PrintJob prints all about a job. now is the current time.
-func PrintJob(w io.Writer, s *checkpoint.State, now time.Time) {
+func PrintJob(w io.Writer, s *status.State, now time.Time) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...))
 	}
@@ -149,7 +149,7 @@ func PrintJob(w io.Writer, s *checkpoint.State, now time.Time) {
 }
 
 // freshLine returns the line of status about the old table.
-func freshLine(s *checkpoint.State, at string) string {
+func freshLine(s *status.State, at string) string {
 	f := s.Fresh
 	text := fmt.Sprintf("in place of table %s", f.From)
 	if !f.Made {

@@ -11,8 +11,8 @@ import (
 
 	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
@@ -200,7 +200,7 @@ func (w *Reporter) addState(r *document, o ending.Outcome) {
 	if r.Job == "" {
 		return
 	}
-	s, err := checkpoint.Read(r.Job)
+	s, err := status.Read(r.Job)
 	if err != nil {
 		return
 	}

@@ -15,7 +15,7 @@ import (
 	"bulkload/internal/base/durable"
 	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
@@ -197,7 +197,7 @@ func (w *Reporter) End(_ context.Context, o ending.Outcome) error {
 	if w.options.File != "" {
 		names = append(names, w.options.File)
 	}
-	if dir != "" && checkpoint.IsOurs(dir) {
+	if dir != "" && status.IsOurs(dir) {
 		names = append(names, filepath.Join(dir, "report.html"))
 		if n := o.Result.Attempt; n > 0 {
 			names = append(names, filepath.Join(dir, "report-"+strconv.Itoa(n)+".html"))

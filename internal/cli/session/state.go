@@ -15,7 +15,7 @@ import (
 	"bulkload/internal/base/durable"
 	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/streams"
@@ -70,7 +70,7 @@ func (w *stateWriter) Events() progress.Events {
 		if s.Job == "" || s.Attempt == 0 {
 			return
 		}
-		if checkpoint.IsOurs(s.Job) {
+		if status.IsOurs(s.Job) {
 			w.failed(w.session.recorded().Write(s.Job))
 		}
 		w.begin()
@@ -94,7 +94,7 @@ func (w *stateWriter) begin() {
 }
 
 func (w *stateWriter) loop(stop <-chan struct{}) {
-	tick := time.NewTicker(checkpoint.LiveEvery)
+	tick := time.NewTicker(status.LiveEvery)
 	defer tick.Stop()
 	for {
 		w.writeProgress()
@@ -117,12 +117,12 @@ func (w *stateWriter) writeProgress() {
 		p = *opened
 		p.At = now
 	}
-	if opened == nil && p.Start.Attempt == 0 || !checkpoint.IsOurs(p.Start.Job) {
+	if opened == nil && p.Start.Attempt == 0 || !status.IsOurs(p.Start.Job) {
 		return
 	}
-	live := checkpoint.NewLive(p, w.session.program.Build.Version)
+	live := status.NewLive(p, w.session.program.Build.Version)
 	live.Command, live.Log, live.Paused = ending.CommandName(w.session.cmd), jobAttrsOf(w.session.log).tail.last(), paused
-	if err := live.Write(p.Start.Job); checkpoint.IsOurs(p.Start.Job) { // else the job has ended meanwhile
+	if err := live.Write(p.Start.Job); status.IsOurs(p.Start.Job) { // else the job has ended meanwhile
 		w.failed(err)
 	}
 }
@@ -153,7 +153,7 @@ func (w *stateWriter) End(_ context.Context, o ending.Outcome) error {
 			return err
 		}
 	}
-	if r == nil || r.Job == "" || r.Already || !checkpoint.IsOurs(r.Job) {
+	if r == nil || r.Job == "" || r.Already || !status.IsOurs(r.Job) {
 		return nil
 	}
 	if err := writeTasks(r.Job, r.YARN); err != nil {
@@ -166,7 +166,7 @@ func (w *stateWriter) End(_ context.Context, o ending.Outcome) error {
 // job of the run.
 func endPart(o ending.Outcome) error {
 	i := slices.IndexFunc(o.Result.Parts, func(p result.Part) bool { return p.Status == result.PartFailed || p.Status == result.PartStopped })
-	if i < 0 || o.Result.Parts[i].Job == "" || !checkpoint.IsOurs(o.Result.Parts[i].Job) {
+	if i < 0 || o.Result.Parts[i].Job == "" || !status.IsOurs(o.Result.Parts[i].Job) {
 		return nil
 	}
 	part, end := o.Result.Parts[i], *o.Object
@@ -183,7 +183,7 @@ func writeEnding(dir string, o *ending.Object) error {
 	if err != nil {
 		return err
 	}
-	return durable.Replace(filepath.Join(dir, checkpoint.EndingName), b)
+	return durable.Replace(filepath.Join(dir, status.EndingName), b)
 }
 
 func writeTasks(dir string, y *result.YARN) error {
@@ -194,7 +194,7 @@ func writeTasks(dir string, y *result.YARN) error {
 	if err != nil {
 		return err
 	}
-	return durable.Replace(filepath.Join(dir, checkpoint.TasksName), append(b, '\n'))
+	return durable.Replace(filepath.Join(dir, status.TasksName), append(b, '\n'))
 }
 
 // recordedEnv are the variables that a recorded command has besides those of settings: the locations of configuration and state. They
@@ -202,8 +202,8 @@ func writeTasks(dir string, y *result.YARN) error {
 var recordedEnv = []string{"HADOOP_CONF_DIR", "HBASE_CONF_DIR", "HADOOP_HOME", "HADOOP_USER_NAME", "KRB5_CONFIG", "KRB5CCNAME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "TMPDIR", "TZ"}
 
 // recorded returns the command for the job's directory, from which the console restarts it.
-func (s *Session) recorded() checkpoint.Command {
-	c := checkpoint.Command{Schema: 1, Args: s.program.Args, UID: os.Getuid(), Env: map[string]string{}}
+func (s *Session) recorded() status.Command {
+	c := status.Command{Schema: 1, Args: s.program.Args, UID: os.Getuid(), Env: map[string]string{}}
 	c.Host, _ = os.Hostname()
 	c.Dir, _ = os.Getwd()
 	for _, v := range os.Environ() {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"bulkload/internal/cli/ending"
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/journal"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/test/testcheck"
@@ -29,7 +29,7 @@ func TestStateWriterWarnsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Release()
-	if err := os.Mkdir(filepath.Join(dir, checkpoint.LiveName), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, status.LiveName), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	s.tracker.Events().OnStart(progress.Start{Job: dir, Attempt: 1})
@@ -54,7 +54,7 @@ func TestWriteTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all result.YARN
-	text, err := os.ReadFile(filepath.Join(dir, checkpoint.TasksName))
+	text, err := os.ReadFile(filepath.Join(dir, status.TasksName))
 	if err == nil {
 		err = json.Unmarshal(text, &all)
 	}
@@ -80,7 +80,7 @@ func TestEndOfADirectory(t *testing.T) {
 			Object: &ending.Object{Schema: 1, Status: "failed", ExitCode: 4, Error: "directory b (2 of 3): no", ErrorKind: "rows", Job: r.Job, Result: r}}
 		testcheck.Must(t, w.End(t.Context(), o))
 		testcheck.Must(t, lock.Release())
-		e := checkpoint.ReadEnding(dir)
+		e := status.ReadEnding(dir)
 		if (e != nil) != tt.writes {
 			t.Fatalf("%s: %+v", tt.status, e)
 		}

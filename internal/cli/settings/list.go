@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/hdfsio"
@@ -159,7 +159,7 @@ func (s *Settled) fromDefault(v Setting, f *pflag.Flag, conf *hdfsio.Conf, user,
 	case "reject-file":
 		v.Value = "(" + job.RejectsName + " in the job's state directory; of build, next to --out)"
 	case "state":
-		v.Value, _ = checkpoint.DefaultState()
+		v.Value, _ = status.DefaultState()
 	case "principal", "ticket-cache":
 		return ofTicketCache(v, f.Name, keytab)
 	}

@@ -14,6 +14,7 @@ import (
 	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/engine/statetable"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/table"
 	"bulkload/internal/model/fail"
@@ -90,7 +91,7 @@ type cleaner struct {
 
 // wanted reports whether a job's directory is selected.
 func (c *cleaner) wanted(name string) bool {
-	return stateName.MatchString(name) && (c.options.Job == "" || name == c.options.Job || strings.HasSuffix(name, "-"+c.options.Job))
+	return status.IsJobDir(name) && (c.options.Job == "" || name == c.options.Job || strings.HasSuffix(name, "-"+c.options.Job))
 }
 
 // states checks the jobs of this machine, or with [LocksDir] the locks of runs by directory.
@@ -120,7 +121,7 @@ func (c *cleaner) states(ctx context.Context, below string) error {
 // removed first: if that fails, the journal that names them still exists.
 func (c *cleaner) state(ctx context.Context, name string) (err error) {
 	dir := filepath.Join(c.options.State, name)
-	read := ReadTrace
+	read := status.ReadTrace
 	if filepath.Dir(name) == LocksDir {
 		read = lockTrace
 	}
@@ -131,7 +132,7 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	left := Leftover{Kind: "state", Path: dir, Job: name, Table: trace.plan().Table, Status: trace.Status(), Last: trace.Last}
+	left := Leftover{Kind: "state", Path: dir, Job: name, Table: trace.Planned().Table, Status: trace.Status(), Last: trace.Last}
 	lock := newLock(ctx, dir)
 	err = c.hold(ctx, lock, left, trace)
 	release := lock.Release
@@ -190,11 +191,11 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 
 // hold takes the lock of a job. A job with shared state is not taken from a process that is silent for a while only to keep it: the process's own
 // reports say whether it runs.
-func (c *cleaner) hold(ctx context.Context, lock *Lock, left Leftover, trace *Trace) (err error) {
+func (c *cleaner) hold(ctx context.Context, lock *Lock, left Leftover, trace *status.Trace) (err error) {
 	if c.decide(&left, trace); c.shared == nil || left.Remove && c.options.Remove {
 		return lock.try(ctx, c.shared, progress.Events{})
 	}
-	if o, err := journal.LastOwner(lock.dir); err == nil && ownerAlive(o, readLive(lock.dir), c.now) {
+	if o, err := journal.LastOwner(lock.dir); err == nil && status.OwnerAlive(o, status.ReadLive(lock.dir), c.now) {
 		return &statetable.BusyError{Holder: statetable.Holder{PID: o.PID, Host: o.Host, Since: o.Since}}
 	}
 	lock.file, err = journal.TryLock(lock.dir)
@@ -203,7 +204,7 @@ func (c *cleaner) hold(ctx context.Context, lock *Lock, left Leftover, trace *Tr
 
 // endYARN ends the YARN job of a job that is removed, before the job's directory is removed. With Force, a YARN job that cannot be ended does not
 // keep the directory.
-func (c *cleaner) endYARN(ctx context.Context, left *Leftover, trace *Trace) error {
+func (c *cleaner) endYARN(ctx context.Context, left *Leftover, trace *status.Trace) error {
 	for _, r := range trace.Resources() {
 		if r.Kind != history.ResourceYARN || !left.Remove || !c.options.Remove {
 			continue
@@ -262,12 +263,12 @@ func removeExport(ctx context.Context, env *cluster.Env, dir, token string) erro
 }
 
 // decide sets whether a leftover is removed, and the reason.
-func (c *cleaner) decide(left *Leftover, trace *Trace) {
+func (c *cleaner) decide(left *Leftover, trace *status.Trace) {
 	age := c.now.Sub(left.Last)
 	switch {
 	case left.Status == history.JobRunning:
-	case trace.broken != nil && !c.options.Force:
-		left.Because = setting.Textf("its outcome is unknown: %s (%s removes it, and may lose rows)", strings.Join(strings.Fields(trace.broken.Error()), " "), setting.Force)
+	case trace.Broken != nil && !c.options.Force:
+		left.Because = setting.Textf("its outcome is unknown: %s (%s removes it, and may lose rows)", strings.Join(strings.Fields(trace.Broken.Error()), " "), setting.Force)
 	case trace.UndoRunning() && !c.options.Force:
 		left.Because = setting.Textf("its undo is under way: run bulkload undo again (%s removes the state of both)", setting.Force)
 	case left.Status == history.JobUnresolved && !c.options.Force:
@@ -313,10 +314,10 @@ func treeSize(dir string) (n int64, err error) {
 }
 
 // lockTrace returns the trace of a directory in [LocksDir]: that of a finished job, as old as the directory.
-func lockTrace(dir string) (*Trace, error) {
+func lockTrace(dir string) (*status.Trace, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return nil, err
 	}
-	return &Trace{History: history.History{Finished: true, Last: info.ModTime()}}, nil
+	return &status.Trace{History: history.History{Finished: true, Last: info.ModTime()}}, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
@@ -88,11 +89,11 @@ func TestTrace(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := journalText(time.Hour, c.records...)
-			got, err := traceOf("j", strings.NewReader(text+`{"seq":99,"event":"sen`)) // torn
+			got, err := traceOf(t, text+`{"seq":99,"event":"sen`) // torn
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Status() != c.status || len(got.Unresolved()) != c.unresolved || got.ID() != "0123456789ab" || got.plan().Table != "ns:t" || got.plan().Staging != "hdfs://nn/tmp/s" {
+			if got.Status() != c.status || len(got.Unresolved()) != c.unresolved || got.ID() != "0123456789ab" || got.Planned().Table != "ns:t" || got.Planned().Staging != "hdfs://nn/tmp/s" {
 				t.Errorf("%s, %+v; want %s with %d files", got.Status(), got, c.status, c.unresolved)
 			}
 			if age := time.Since(got.Last); age < time.Hour || age > 2*time.Hour {
@@ -100,13 +101,21 @@ func TestTrace(t *testing.T) {
 			}
 		})
 	}
-	broken, err := traceOf("j", strings.NewReader("{\"seq\":1,"+plan+"}\nnonsense\n{\"seq\":2}\n"))
-	if err != nil || broken.broken == nil || !strings.Contains(broken.broken.Error(), "journal j: line 2") || broken.plan().Table != "ns:t" {
+	broken, err := traceOf(t, "{\"seq\":1,"+plan+"}\nnonsense\n{\"seq\":2}\n")
+	if err != nil || broken.Broken == nil || !strings.Contains(broken.Broken.Error(), "journal.jsonl: line 2") || broken.Planned().Table != "ns:t" {
 		t.Errorf("a broken journal: %v, %+v", err, broken)
 	}
 	testcheck.Check(t, func(rt *rapid.T) { // any text must be harmless
-		_, _ = traceOf("j", strings.NewReader(rapid.String().Draw(rt, "journal")+"\n"))
+		_, _ = traceOf(t, rapid.String().Draw(rt, "journal")+"\n")
 	})
+}
+
+// traceOf returns the trace of a journal with the given text.
+func traceOf(t *testing.T, text string) (*status.Trace, error) {
+	t.Helper()
+	dir := t.TempDir()
+	testcheck.Must(t, os.WriteFile(filepath.Join(dir, journal.FileName), []byte(text), 0o600))
+	return status.ReadTrace(dir)
 }
 
 // leftovers describes the result of a cleaning: a few words for each directory.
@@ -229,8 +238,8 @@ func TestCleanLocksOfDirectories(t *testing.T) {
 	}
 	old, young, held := dir("t-000000000001", 30*24*time.Hour), dir("t-000000000002", time.Hour), dir("t-000000000003", 30*24*time.Hour)
 	got, _ := Clean(t.Context(), env, CleanOptions{State: state, Remove: true}) // there is no HDFS here
-	if fileExists(old) || !fileExists(young) || !fileExists(held) || len(got.Dirs) != 3 || got.Dirs[0].Status != history.JobDone || got.Dirs[2].Status != history.JobRunning {
-		t.Errorf("old %v, young %v, held %v: %+v", fileExists(old), fileExists(young), fileExists(held), got.Dirs)
+	if exists(old) || !exists(young) || !exists(held) || len(got.Dirs) != 3 || got.Dirs[0].Status != history.JobDone || got.Dirs[2].Status != history.JobRunning {
+		t.Errorf("old %v, young %v, held %v: %+v", exists(old), exists(young), exists(held), got.Dirs)
 	}
 }
 
@@ -298,7 +307,7 @@ func TestCleanEndsYARN(t *testing.T) {
 		o := CleanOptions{State: state, Remove: c.remove, Force: c.force}
 		if !errors.Is(c.end, errors.ErrUnsupported) {
 			o.EndYARN = func(_ context.Context, tag string) error {
-				if !fileExists(dir) {
+				if !exists(dir) {
 					t.Errorf("%s: the job goes before its application", name)
 				}
 				ended = append(ended, tag)
@@ -306,7 +315,7 @@ func TestCleanEndsYARN(t *testing.T) {
 			}
 		}
 		got, err := Clean(t.Context(), env, o)
-		if fileExists(dir) != c.there || c.ended != slices.Equal(ended, []string{"two"}) || len(got.Dirs) != 1 || got.Dirs[0].Remove == (c.there && c.remove) {
+		if exists(dir) != c.there || c.ended != slices.Equal(ended, []string{"two"}) || len(got.Dirs) != 1 || got.Dirs[0].Remove == (c.there && c.remove) {
 			t.Errorf("%s: ended %q, %+v, %v", name, ended, got.Dirs, err)
 		}
 	}
@@ -467,13 +476,13 @@ func TestCleanHBaseStaging(t *testing.T) {
 	}
 	o.Remove = true
 	got, err := Clean(t.Context(), env, o)
-	if !errors.Is(err, loader.ErrStaged) || !there(tokens[0]) || there(tokens[2]) || !fileExists(dir) {
+	if !errors.Is(err, loader.ErrStaged) || !there(tokens[0]) || there(tokens[2]) || !exists(dir) {
 		t.Errorf("with a file in one: %q, %v", leftovers(got), err)
 	}
 	if err := fsys.Remove(t.Context(), file); err != nil {
 		t.Fatal(err)
 	}
-	if got, err = Clean(t.Context(), env, o); err != nil || there(tokens[0]) || fileExists(dir) {
+	if got, err = Clean(t.Context(), env, o); err != nil || there(tokens[0]) || exists(dir) {
 		t.Errorf("without one: %q, %v", leftovers(got), err)
 	}
 	if !there(tokens[1]) {

@@ -48,7 +48,7 @@ func TestCleanOtherCluster(t *testing.T) {
 		} else {
 			testcheck.Must(t, err)
 		}
-		if d.Remove != c.remove || !strings.Contains(says, c.says) || fileExists(dir) != (!c.remove || !c.o.Remove) {
+		if d.Remove != c.remove || !strings.Contains(says, c.says) || exists(dir) != (!c.remove || !c.o.Remove) {
 			t.Errorf("%s: %+v, %v", name, d, err)
 		}
 	}
@@ -68,7 +68,7 @@ func TestCleanWithoutHBase(t *testing.T) {
 		t.Errorf("error %v, staging directories %v", err, cl.seen)
 	}
 	for _, d := range cl.result.Dirs {
-		if d.Remove || !fileExists(d.Path) {
+		if d.Remove || !exists(d.Path) {
 			t.Errorf("%+v", d)
 		}
 	}

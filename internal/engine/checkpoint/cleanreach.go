@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
@@ -104,7 +105,7 @@ func (c *cleaner) removeOutput(ctx context.Context, job *Leftover, r history.Res
 
 // elsewhere reports whether a job has left something in HBase on another cluster than that of the configuration, which may have a table of the same
 // name. Such a job is kept; with Force all but what it has left there is removed.
-func (c *cleaner) elsewhere(ctx context.Context, left *Leftover, trace *Trace) (bool, error) {
+func (c *cleaner) elsewhere(ctx context.Context, left *Leftover, trace *status.Trace) (bool, error) {
 	id := trace.ClusterID()
 	if !left.Remove || id == "" || !slices.ContainsFunc(trace.Resources(), history.Resource.InHBase) {
 		return false, nil

@@ -70,7 +70,7 @@ func TestCleanWithoutNameNode(t *testing.T) {
 				if err != nil && (!strings.Contains(err.Error(), named(c.err)) || strings.Contains(err.Error(), "`hdfs`")) {
 					t.Errorf("%v; want %s", err, named(c.err))
 				}
-				if gone := !fileExists(filepath.Join(c.o.State, filepath.Base(d.Path))); gone != (c.remove && c.o.Remove) {
+				if gone := !exists(filepath.Join(c.o.State, filepath.Base(d.Path))); gone != (c.remove && c.o.Remove) {
 					t.Errorf("the state is gone: %t", gone)
 				}
 			}

@@ -15,6 +15,7 @@ import (
 
 	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
@@ -25,14 +26,14 @@ import (
 
 // stagingOf removes the directories on HDFS that a job's journal names, when
 // the job itself is removed. The error says why one still exists, or may exist.
-func (c *cleaner) stagingOf(ctx context.Context, job *Leftover, trace *Trace) error {
+func (c *cleaner) stagingOf(ctx context.Context, job *Leftover, trace *status.Trace) error {
 	var errs []error
 	decided := *job
-	if trace.plan().Staging != "" { // even one that was removed: another job's directory may have its name
-		errs = append(errs, c.stagingAt(ctx, job, decided, trace.plan().Staging, trace.Finished && (trace.StagingEnd == history.StagingRemoved || trace.StagingEnd == history.StagingGone)))
+	if trace.Planned().Staging != "" { // even one that was removed: another job's directory may have its name
+		errs = append(errs, c.stagingAt(ctx, job, decided, trace.Planned().Staging, trace.Finished && (trace.StagingEnd == history.StagingRemoved || trace.StagingEnd == history.StagingGone)))
 	}
 	for _, r := range trace.Resources() {
-		if r.Kind == history.ResourceStaging && r.Name != trace.plan().Staging {
+		if r.Kind == history.ResourceStaging && r.Name != trace.Planned().Staging {
 			errs = append(errs, c.stagingAt(ctx, job, decided, r.Name, false))
 		}
 	}
@@ -133,13 +134,13 @@ func (c *cleaner) cleanUnknown(ctx context.Context, fsys hdfsio.FS, l hdfsio.Loc
 		return fail.With(fail.HDFS, err)
 	}
 	left := Leftover{Kind: "staging", Path: l.String(), Status: history.JobUnknown, Last: seen.last, Bytes: seen.bytes}
-	trace, err := ReadStaged(ctx, fsys, l.Path)
+	trace, err := status.ReadStaged(ctx, fsys, l.Path)
 	switch {
 	case err == nil:
-		left.Table, left.Status = trace.plan().Table, trace.Status()
-		trace.mayRun(&left)
+		left.Table, left.Status = trace.Planned().Table, trace.Status()
+		left.mayRun(trace)
 	case errors.Is(err, fs.ErrNotExist):
-		trace = &Trace{} // its job was killed before it had a copy here
+		trace = &status.Trace{} // its job was killed before it had a copy here
 	default:
 		return fmt.Errorf("%s: %w", l, err)
 	}
@@ -151,7 +152,7 @@ func (c *cleaner) cleanUnknown(ctx context.Context, fsys hdfsio.FS, l hdfsio.Loc
 }
 
 // mayRun sets the status of a job whose state is elsewhere to running or unknown: the copy of its journal does not show whether its process still runs.
-func (t *Trace) mayRun(left *Leftover) {
+func (left *Leftover) mayRun(t *status.Trace) {
 	a := history.LastAttempt(t.Attempts)
 	if a.State != history.JobInterrupted {
 		return
@@ -167,7 +168,7 @@ func (t *Trace) mayRun(left *Leftover) {
 
 // preparedOf removes HBase's staging directories that the journal of a removed job names. A job
 // stays if one of them has a file, or cannot be looked at.
-func (c *cleaner) preparedOf(ctx context.Context, job *Leftover, trace *Trace) error {
+func (c *cleaner) preparedOf(ctx context.Context, job *Leftover, trace *status.Trace) error {
 	var errs []error
 	decided := *job
 	for _, token := range slices.Sorted(maps.Keys(trace.Prepared)) {

@@ -81,7 +81,7 @@ func TestRestartWithoutNameNode(t *testing.T) {
 				cl := &cleaner{env: env, options: CleanOptions{State: state, Job: filepath.Base(dir), OlderThan: time.Hour, Remove: true, Force: force}, now: time.Now(), seen: map[string]bool{}, result: &Cleaning{}, silent: silent}
 				err := cl.states(t.Context(), "")
 				silent = cl.silent
-				if says := cl.result.Dirs[0].Because.String(); !strings.Contains(says, staging+" may be left") || (err == nil) != force || fileExists(dir) == force {
+				if says := cl.result.Dirs[0].Because.String(); !strings.Contains(says, staging+" may be left") || (err == nil) != force || exists(dir) == force {
 					t.Errorf("forced %t: %s, %v", force, says, err)
 				}
 			}

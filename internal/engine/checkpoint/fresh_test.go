@@ -8,6 +8,7 @@ import (
 
 	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/test/testcheck"
@@ -46,7 +47,7 @@ func TestFreshIsReplayed(t *testing.T) {
 		if err := st.Close(); err != nil {
 			t.Fatal(err)
 		}
-		s, err := Read(dir)
+		s, err := status.Read(dir)
 		if err != nil {
 			t.Fatal(err)
 		}

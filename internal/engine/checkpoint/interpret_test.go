@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
@@ -37,7 +38,7 @@ func TestJournalOfAnotherVersion(t *testing.T) {
 		state := t.TempDir()
 		dir := writeJournal(t, state, "t-000000000001", 30*24*time.Hour, c.records...)
 		_, opened := OpenDir(t.Context(), env, dir, 0, progress.Events{})
-		read, err := Read(dir)
+		read, err := status.Read(dir)
 		testcheck.Must(t, err)
 		cleaned, _ := Clean(t.Context(), env, CleanOptions{State: state, Remove: true}) // there is no HDFS here
 		if opened == nil || fail.KindOf(opened) != fail.Config || read.State != history.JobUnknown || len(cleaned.Dirs) != 1 || cleaned.Dirs[0].Remove {

@@ -16,6 +16,7 @@ import (
 	"bulkload/internal/base/durable"
 	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
@@ -202,7 +203,7 @@ func (st *Job) forget() (release func() error, err error) {
 	}
 	own := []string{journal.FileName, journal.LockName} // a waiting process notices that the lock's file is gone, and so does the one that reports
 	if st.Records == 0 {
-		own = append(own, LiveName, EndingName, CommandName)
+		own = append(own, status.LiveName, status.EndingName, status.CommandName)
 	}
 	list, err := os.ReadDir(st.Dir)
 	if err != nil || slices.ContainsFunc(list, func(d fs.DirEntry) bool { return !slices.Contains(own, d.Name()) }) {

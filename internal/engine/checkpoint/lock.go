@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/base/retry"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/engine/statetable"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/pkg/loader"
@@ -146,8 +147,8 @@ func (l *Lock) take(ctx context.Context, c *loader.Cluster, e progress.Events) e
 		return errNoCluster
 	}
 	live := func() []byte {
-		b, err := os.ReadFile(filepath.Join(l.dir, LiveName))
-		if err != nil || len(b) > maxState {
+		b, err := os.ReadFile(filepath.Join(l.dir, status.LiveName))
+		if err != nil || len(b) > status.MaxFile {
 			return nil // it is only information for people
 		}
 		return b

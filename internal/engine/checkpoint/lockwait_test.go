@@ -58,8 +58,8 @@ func TestWaitForRefusedJob(t *testing.T) {
 	second, err := Open(t.Context(), nil, first.Identity, Options{Dir: state, LockWait: time.Hour}, refused)
 	testcheck.Must(t, err)
 	dir := second.Dir
-	if testcheck.Must(t, second.Close()); first.Dir != "" || fileExists(dir) {
-		t.Errorf("%q, and %s is there: %t", first.Dir, dir, fileExists(dir))
+	if testcheck.Must(t, second.Close()); first.Dir != "" || exists(dir) {
+		t.Errorf("%q, and %s is there: %t", first.Dir, dir, exists(dir))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/build"
@@ -31,10 +32,10 @@ func TestNothingDoneLeavesNothing(t *testing.T) {
 		}},
 		{name: "an empty journal of a killed process", before: func(t *testing.T, dir string) { write(t, dir, journal.FileName, "") }},
 		{name: "a report of a process that was stopped in a pause", do: func(st *Job) error {
-			return errors.Join(Live{Schema: 1}.Write(st.Dir), Command{Schema: 1}.Write(st.Dir))
+			return errors.Join(status.Live{Schema: 1}.Write(st.Dir), status.Command{Schema: 1}.Write(st.Dir))
 		}},
-		{name: "the outcome of one", before: func(t *testing.T, dir string) { write(t, dir, EndingName, "{}") }},
-		{name: "a snapshot that is gone, with an outcome", before: func(t *testing.T, dir string) { write(t, dir, EndingName, "{}") }, do: func(st *Job) error {
+		{name: "the outcome of one", before: func(t *testing.T, dir string) { write(t, dir, status.EndingName, "{}") }},
+		{name: "a snapshot that is gone, with an outcome", before: func(t *testing.T, dir string) { write(t, dir, status.EndingName, "{}") }, do: func(st *Job) error {
 			return errors.Join(st.Record(history.EventReadSnapshot, read), st.Record(history.EventReadSnapshot, gone))
 		}, stays: true},
 		{name: "a plan", do: func(st *Job) error { return st.Record(history.EventPlan, history.PlanRecord{Table: "t"}) }, stays: true},
@@ -51,8 +52,8 @@ func TestNothingDoneLeavesNothing(t *testing.T) {
 			state := t.TempDir()
 			st := openEmpty(t, state)
 			dir := st.Dir
-			if err := st.Close(); err != nil || fileExists(dir) {
-				t.Fatalf("%v, it is there: %t", err, fileExists(dir))
+			if err := st.Close(); err != nil || exists(dir) {
+				t.Fatalf("%v, it is there: %t", err, exists(dir))
 			}
 			if c.before != nil {
 				if err := os.Mkdir(dir, 0o700); err != nil {
@@ -69,8 +70,8 @@ func TestNothingDoneLeavesNothing(t *testing.T) {
 			if _, err := Open(t.Context(), nil, st.Identity, Options{Dir: state}, progress.Events{}); fail.KindOf(err) != fail.Busy {
 				t.Errorf("a second process: %v", err)
 			}
-			if err := st.Close(); err != nil || fileExists(dir) != c.stays || (st.Dir != "") != c.stays {
-				t.Errorf("%v, it is there: %t, as %q", err, fileExists(dir), st.Dir)
+			if err := st.Close(); err != nil || exists(dir) != c.stays || (st.Dir != "") != c.stays {
+				t.Errorf("%v, it is there: %t, as %q", err, exists(dir), st.Dir)
 			}
 		})
 	}
@@ -81,4 +82,9 @@ func write(t *testing.T, dir, name, text string) {
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
 }

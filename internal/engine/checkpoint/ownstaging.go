@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/engine/statetable"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
@@ -167,7 +168,7 @@ func (st *Job) CheckCopy(ctx context.Context, stage *staging.Dir) error {
 	if st.Log == nil || st.AnyLoading() {
 		return nil
 	}
-	t, err := ReadStaged(ctx, stage.FS, stage.Location.Path)
+	t, err := status.ReadStaged(ctx, stage.FS, stage.Location.Path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !t.AnyLoading() {
 		return nil
 	}

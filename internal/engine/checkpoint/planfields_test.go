@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/formats/expectation"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
@@ -234,7 +235,7 @@ func TestIdentityIsOfPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if id.On("a").Name() == id.On("b").Name() || !strings.HasPrefix(id.On("a").Name(), id.prefix()) || !stateName.MatchString(id.On("a").Name()) {
+	if id.On("a").Name() == id.On("b").Name() || !strings.HasPrefix(id.On("a").Name(), id.prefix()) || !status.IsJobDir(id.On("a").Name()) {
 		t.Errorf("on two clusters: %s and %s", id.On("a").Name(), id.On("b").Name())
 	}
 	if TableOf(id.On("a").Name()) != "t" || TableOf(id.OldName()) != "t" || TableOf("report.html") != "" {

@@ -31,11 +31,11 @@ func TestStagingIsGoneWhenTheJournalSaysSo(t *testing.T) {
 	warned := 0
 	e := progress.Events{OnWarn: func(string, ...any) { warned++ }}
 	testcheck.Must(t, st.End(t.Context(), &result.Result{}, stage, false, e))
-	if !st.Finished || len(st.Resources()) != 1 || warned != 1 || !fileExists(stage.Location.Path) {
+	if !st.Finished || len(st.Resources()) != 1 || warned != 1 || !exists(stage.Location.Path) {
 		t.Fatalf("finished %t, warned %d times, %+v", st.Finished, warned, st.Resources())
 	}
 	st.EndStaging(t.Context(), env, e)
-	if len(st.Resources()) != 0 || warned != 1 || fileExists(stage.Location.Path) {
+	if len(st.Resources()) != 0 || warned != 1 || exists(stage.Location.Path) {
 		t.Errorf("warned %d times, %+v", warned, st.Resources())
 	}
 }
@@ -52,7 +52,7 @@ func TestCleanRemovesCutFiles(t *testing.T) {
 	for range 2 { // it may be gone already
 		testcheck.Must(t, c.remove(t.Context(), "", &Leftover{Remove: true}, r))
 	}
-	if fileExists(filepath.Join(dir, "_loading-0123456789ab")) || !fileExists(filepath.Join(dir, "f/whole")) || !fileExists(filepath.Join(dir, "_loading-ba9876543210/f/cut")) {
+	if exists(filepath.Join(dir, "_loading-0123456789ab")) || !exists(filepath.Join(dir, "f/whole")) || !exists(filepath.Join(dir, "_loading-ba9876543210/f/cut")) {
 		t.Error("not the directory of the cut files is removed, or more")
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/engine/statetable"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/loader"
@@ -33,7 +34,7 @@ const tableName = ".state-table"
 func StateDir(env *cluster.Env, state string) (string, error) {
 	if state == "" {
 		var err error
-		if state, err = DefaultState(); err != nil {
+		if state, err = status.DefaultState(); err != nil {
 			return "", fail.With(fail.Config, err)
 		}
 	}
@@ -166,7 +167,7 @@ func (s *shared) write(dir string, c *statetable.Content) error {
 		}
 	}
 	if len(c.Live) > 0 {
-		if err := replaceIfOther(filepath.Join(dir, LiveName), c.Live); err != nil {
+		if err := replaceIfOther(filepath.Join(dir, status.LiveName), c.Live); err != nil {
 			return err
 		}
 	}
@@ -192,7 +193,7 @@ func (s *shared) forget(there map[string]bool) error {
 		return err
 	}
 	for _, d := range list {
-		if dir := filepath.Join(s.root, d.Name()); stateName.MatchString(d.Name()) && !there[d.Name()] && hasJournal(dir) && !worksHere(dir) {
+		if dir := filepath.Join(s.root, d.Name()); status.IsJobDir(d.Name()) && !there[d.Name()] && hasJournal(dir) && !worksHere(dir) {
 			if err := os.RemoveAll(dir); err != nil {
 				return err
 			}

@@ -8,12 +8,14 @@ import (
 
 	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
 )
@@ -94,8 +96,8 @@ func TestTablesOfAJournal(t *testing.T) {
 	if len(st.Files) != 0 || st.Loading || !st.AnyLoading() || fmt.Sprint(st.Unresolved()) != "[2]" {
 		t.Errorf("a table whose load has not begun: %+v", st.Files)
 	}
-	state := &State{}
-	state.restore(&st.History)
+	state, err := status.Read(st.Dir)
+	testcheck.Must(t, err)
 	if state.HFiles != 2 || state.Rows != 5 || state.Bytes != 30 || len(state.Files) != 1 || state.Loaded != 1 || state.Sent != 1 {
 		t.Errorf("the state: %+v", state)
 	}
@@ -115,7 +117,7 @@ func TestTablesOfAJournal(t *testing.T) {
 	if one := (&history.History{Plan: &history.PlanRecord{Table: "t"}}).TableStates(); one != nil {
 		t.Errorf("a job of one table: %v", one)
 	}
-	trace, err := ReadTrace(st.Dir)
+	trace, err := status.ReadTrace(st.Dir)
 	if err != nil || trace.Status() != history.JobUnresolved {
 		t.Errorf("%v, %v", trace.Status(), err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
@@ -84,11 +85,11 @@ func TestUndoIsReplayed(t *testing.T) {
 		if err := st.Close(); err != nil {
 			t.Fatal(err)
 		}
-		trace, err := ReadTrace(dir)
+		trace, err := status.ReadTrace(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := Read(dir)
+		s, err := status.Read(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +103,7 @@ func TestUndoIsReplayed(t *testing.T) {
 			t.Errorf("the undo begins with the load's files: %v, %q, %v", trace.Loading, trace.Token, trace.Files)
 		}
 	}
-	s, err := Read(dir)
+	s, err := status.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +159,7 @@ func TestUndoOfTablesIsReplayed(t *testing.T) {
 		if err := errors.Join(st.Record(step.event, step.data), st.Close()); err != nil {
 			t.Fatal(err)
 		}
-		s, err := Read(dir)
+		s, err := status.Read(dir)
 		if err != nil || s.Error != "" || len(s.Tables) != 3 || s.Sent != step.sent || s.State == history.JobDone && (s.Loaded != 3 || len(s.Taken) != 1) {
 			t.Fatalf("after %s: %+v, %v", step.event, s, err)
 		}
@@ -173,7 +174,7 @@ func TestUndoOfTablesIsReplayed(t *testing.T) {
 			t.Errorf("after %s: %s, want %s", step.event, got, step.undos)
 		}
 	}
-	trace, err := ReadTrace(dir)
+	trace, err := status.ReadTrace(dir)
 	if err != nil || len(trace.Undo.Markers[2]) != 1 || trace.Undo.Markers[2][0].Path != "hdfs://nn/m2" || trace.Undo.Of(0).Snapshot != "s0" || trace.Undo.Of(2) != begun.Tables[1] {
 		t.Errorf("the undo is %+v, %v", trace.Undo, err)
 	}
@@ -185,7 +186,7 @@ func TestUndoOfTablesIsReplayed(t *testing.T) {
 	if err := errors.Join(st.Record(history.EventMarkers, undo), st.Close()); fail.KindOf(err) != fail.Unexpected || !strings.Contains(fmt.Sprint(err), "0 further tables") {
 		t.Errorf("a record that no replay takes: %v", err)
 	}
-	if s, err := Read(dir); err != nil || s.State != history.JobUnknown || !strings.Contains(s.Error, "0 further tables, the undo has 2") {
+	if s, err := status.Read(dir); err != nil || s.State != history.JobUnknown || !strings.Contains(s.Error, "0 further tables, the undo has 2") {
 		t.Errorf("markers of other tables: %+v, %v", s, err)
 	}
 }
@@ -209,7 +210,7 @@ func TestLedger(t *testing.T) {
 	if err != nil || len(all) != 2 || all[0] != a || all[1] != b {
 		t.Errorf("known are %v, %v", all, err)
 	}
-	jobs, err := ReadAll(state)
+	jobs, err := status.ReadAll(state)
 	if err != nil || len(jobs) > 0 {
 		t.Errorf("the ledger is taken for a job: %v, %v", jobs, err)
 	}

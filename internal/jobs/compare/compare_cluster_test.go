@@ -13,6 +13,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/fail"
@@ -83,7 +84,7 @@ func (p *pair) run(req Request) (*result.Comparison, error) {
 	if left, _ := os.ReadDir(p.o.SpillDir); len(left) > 0 {
 		p.t.Errorf("%d entries are left in the spill directory", len(left))
 	}
-	jobs, readErr := checkpoint.ReadAll(p.o.State.Dir)
+	jobs, readErr := status.ReadAll(p.o.State.Dir)
 	testcheck.Must(p.t, readErr)
 	for _, j := range jobs {
 		if err == nil && (j.State != history.JobDone || len(j.Resources) > 0 || j.Table == "") {

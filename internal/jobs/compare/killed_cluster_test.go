@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
@@ -38,7 +38,7 @@ func (p *pair) program(stopAfter string, args ...string) (code int, out string) 
 // snapshots returns the snapshots that a job has left, with their tables.
 func (p *pair) snapshots() map[string]string {
 	p.t.Helper()
-	jobs, err := checkpoint.ReadAll(p.o.State.Dir)
+	jobs, err := status.ReadAll(p.o.State.Dir)
 	testcheck.Must(p.t, err)
 	left := map[string]string{}
 	for _, j := range jobs {

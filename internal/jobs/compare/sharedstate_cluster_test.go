@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testcluster"
@@ -42,7 +43,7 @@ func TestRepairWithSharedState(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	testcheck.Must(t, checkpoint.Refresh(t.Context(), p.env, p.o.State.Dir)) // jobs that the table does not have are forgotten
-	jobs, err := checkpoint.ReadAll(p.o.State.Dir)
+	jobs, err := status.ReadAll(p.o.State.Dir)
 	if testcheck.Must(t, err); len(jobs) != 2 {
 		t.Errorf("%d jobs in the state table, want the comparison and its repair", len(jobs))
 	}

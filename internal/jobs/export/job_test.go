@@ -15,6 +15,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
@@ -136,7 +137,7 @@ func TestExportResumes(t *testing.T) {
 		if left := listed(t, hdfsio.Local{}, j.to); len(left) != (regions+1)*min(regions, 1) { // files of these regions, and the directory for unfinished files
 			t.Errorf("after %d regions %v are left", regions, left)
 		}
-		jobs, err := checkpoint.ReadAll(j.o.State.Dir)
+		jobs, err := status.ReadAll(j.o.State.Dir)
 		testcheck.Must(t, err)
 		if regions == 0 { // nothing is left, not even a job
 			if len(jobs) > 0 {
@@ -149,7 +150,7 @@ func TestExportResumes(t *testing.T) {
 		if j.again != regions {
 			t.Errorf("%d regions are not read again, want %d", j.again, regions)
 		}
-		if jobs, err := checkpoint.ReadAll(j.o.State.Dir); err != nil || jobs[0].State != history.JobDone || len(jobs[0].Resources) > 0 {
+		if jobs, err := status.ReadAll(j.o.State.Dir); err != nil || jobs[0].State != history.JobDone || len(jobs[0].Resources) > 0 {
 			t.Errorf("status: %+v, %v", jobs[0], err)
 		}
 	}
@@ -299,7 +300,7 @@ func TestExportKilled(t *testing.T) {
 	if code, out := program("exported:1", export...); code != -1 {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
-	jobs, err := checkpoint.ReadAll(j.o.State.Dir)
+	jobs, err := status.ReadAll(j.o.State.Dir)
 	testcheck.Must(t, err)
 	cleaning, err := checkpoint.Clean(t.Context(), j.env, checkpoint.CleanOptions{State: j.o.State.Dir, Job: jobs[0].Job, Remove: true})
 	if left := listed(t, hdfsio.Local{}, j.to); left != nil {

@@ -8,6 +8,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/table"
 	"bulkload/internal/model/fail"
@@ -21,11 +22,11 @@ import (
 // [checkpoint.DefaultState], whose table was to take the place of another on a
 // cluster. here returns the cluster's id: it is called if a job has these tables.
 func FindJob(state string, old, fresh loader.TableName, here func() (string, error)) (string, error) {
-	jobs, err := checkpoint.ReadAll(state)
+	jobs, err := status.ReadAll(state)
 	if err != nil {
 		return "", err
 	}
-	var found []*checkpoint.State
+	var found []*status.State
 	for _, s := range jobs {
 		if s.Fresh != nil && s.Fresh.From == old.String() && s.Table == fresh.String() {
 			found = append(found, s)
@@ -36,7 +37,7 @@ func FindJob(state string, old, fresh loader.TableName, here func() (string, err
 		if err != nil {
 			return "", err
 		}
-		found = slices.DeleteFunc(found, func(s *checkpoint.State) bool { return s.Fresh.Cluster != "" && s.Fresh.Cluster != id })
+		found = slices.DeleteFunc(found, func(s *status.State) bool { return s.Fresh.Cluster != "" && s.Fresh.Cluster != id })
 	}
 	// If a name was reused, the newest job counts: older ones made tables that no longer exist, which Drop would see.
 	if len(found) == 0 {

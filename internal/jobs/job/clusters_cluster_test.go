@@ -10,6 +10,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/journal"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
@@ -345,7 +346,7 @@ func TestClustersRestart(t *testing.T) {
 // cleaned removes the job and its loads with clean, and checks that nothing is left.
 func (w *twin) cleaned(t *testing.T) {
 	t.Helper()
-	jobs, err := checkpoint.ReadAll(w.state)
+	jobs, err := status.ReadAll(w.state)
 	if testcheck.Must(t, err); len(jobs) != 3 {
 		t.Errorf("%d jobs", len(jobs))
 	}

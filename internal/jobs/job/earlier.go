@@ -10,6 +10,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/journal"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
@@ -85,7 +86,7 @@ func earlierResults(dir string, most int) iter.Seq[*result.Result] {
 		}
 		slices.SortFunc(jobs, func(a, b found) int { return b.time.Compare(a.time) })
 		for _, j := range jobs[:min(len(jobs), most)] {
-			if r := checkpoint.LastResult(j.path); r != nil && !yield(r) {
+			if r := status.LastResult(j.path); r != nil && !yield(r) {
 				return
 			}
 		}

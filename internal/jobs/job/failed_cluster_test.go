@@ -10,6 +10,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
@@ -31,7 +32,7 @@ func TestEndOfAnAttemptIsInTheJournal(t *testing.T) {
 	table := jobtest.FreshTable(t, env, 1, nil)
 	state := checkpoint.Options{Dir: t.TempDir()}
 	s := jobtest.Resolve(t, spec.Spec{Table: table, Inputs: []string{in}, Key: "id", Verify: "full", Timestamp: 1700000000000})
-	run := func(verify func(cancel func())) (*checkpoint.State, error) {
+	run := func(verify func(cancel func())) (*status.State, error) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		_, err := Run(ctx, env, s, RunOptions{State: state, WorkOptions: build.WorkOptions{Events: progress.Events{OnPhase: func(phase string) {
@@ -39,7 +40,7 @@ func TestEndOfAnAttemptIsInTheJournal(t *testing.T) {
 				verify(cancel)
 			}
 		}}}})
-		all, readErr := checkpoint.ReadAll(state.Dir)
+		all, readErr := status.ReadAll(state.Dir)
 		if readErr != nil || len(all) != 1 {
 			t.Fatal(all, readErr)
 		}

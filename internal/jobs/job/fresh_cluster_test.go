@@ -12,6 +12,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/table"
 	"bulkload/internal/jobs/fresh"
 	"bulkload/internal/model/fail"
@@ -152,7 +153,7 @@ func TestFreshTable(t *testing.T) {
 	l.same(second, r.Manifest.Timestamp)
 	l.table = l.old.String()
 	l.nothingLeft()
-	if s, err := checkpoint.Read(r.Job); err != nil || s.Fresh == nil || s.Fresh.From != l.old.String() || !s.Fresh.Made || s.Fresh.Old != history.OldKept || s.Fresh.Compared == nil {
+	if s, err := status.Read(r.Job); err != nil || s.Fresh == nil || s.Fresh.From != l.old.String() || !s.Fresh.Made || s.Fresh.Old != history.OldKept || s.Fresh.Compared == nil {
 		t.Errorf("%+v %v", s, err)
 	}
 	if r, err := l.into(replacing(second, ""), l.new, false); err != nil || !r.Already || r.Fresh == nil {
@@ -171,7 +172,7 @@ func TestFreshTable(t *testing.T) {
 	} else {
 		refused(t, err, fail.Check, "it was made after this job dropped the one")
 	}
-	if s, err := checkpoint.Read(r.Job); err != nil || s.Fresh.Old != history.OldDropped || s.Fresh.At.IsZero() {
+	if s, err := status.Read(r.Job); err != nil || s.Fresh.Old != history.OldDropped || s.Fresh.At.IsZero() {
 		t.Errorf("%+v %v", s, err)
 	}
 	t.Run("refused", l.freshRefusals)

@@ -11,6 +11,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/journal"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
@@ -133,7 +134,7 @@ func TestClusterOutOfReach(t *testing.T) {
 			if fail.KindOf(err) != c.kind {
 				t.Fatalf("%v: %+v", err, r)
 			}
-			if !c.locked && (r == nil || r.Job != dir || dir != "" && !checkpoint.IsOurs(dir)) {
+			if !c.locked && (r == nil || r.Job != dir || dir != "" && !status.IsOurs(dir)) {
 				t.Errorf("%v: %+v", err, r)
 			}
 		})

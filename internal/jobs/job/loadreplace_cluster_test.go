@@ -10,6 +10,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/fresh"
 	"bulkload/internal/model/fail"
@@ -118,7 +119,7 @@ func (l *replaceLab) judgeLoad(dir string, s spec.Spec, r *result.Result) {
 	if dir != "" {
 		(&program{t: l.T, env: l.env}).emptied(dir)
 	}
-	state, err := checkpoint.Read(r.Job)
+	state, err := status.Read(r.Job)
 	testcheck.Must(l, err)
 	if state.State != history.JobDone || len(state.Resources) > 0 || state.Replace == nil && state.Fresh == nil {
 		l.Errorf("status has %s, %+v", state.State, state.Resources)

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/model/result"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/race"
@@ -66,11 +66,11 @@ func (h *hosts) on(host string) *program {
 func (h *hosts) lose(host string) { testcheck.Must(h.t, os.RemoveAll(filepath.Join(h.state, host))) }
 
 // status returns the state of the one job on a host.
-func (p *program) status() *checkpoint.State {
+func (p *program) status() *status.State {
 	p.t.Helper()
 	out, err := p.any(p.t.Context(), "", "status", "--output=json", "--state="+p.state).Output()
 	testcheck.Must(p.t, err)
-	var list struct{ Jobs []*checkpoint.State }
+	var list struct{ Jobs []*status.State }
 	testcheck.Must(p.t, json.Unmarshal(out, &list))
 	if len(list.Jobs) != 1 {
 		p.t.Fatalf("%d jobs: %s", len(list.Jobs), out)

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
@@ -76,7 +76,7 @@ func (j *refusedJob) refused() {
 	if r.Job == "" {
 		return
 	}
-	s, err := checkpoint.Read(r.Job)
+	s, err := status.Read(r.Job)
 	if err != nil || s.State != history.JobFailed || !s.Resumable || !strings.Contains(s.Error, "cannot pass") || s.HFiles > 0 {
 		j.t.Errorf("%+v, %v", s, err)
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/test/race"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/loader"
@@ -38,7 +38,7 @@ func (p *program) quiet() (tables []string) {
 	p.t.Helper()
 	out, err := p.any(p.t.Context(), "", "status", "--output=json", "--state="+p.state).Output()
 	testcheck.Must(p.t, err)
-	var list struct{ Jobs []*checkpoint.State }
+	var list struct{ Jobs []*status.State }
 	testcheck.Must(p.t, json.Unmarshal(out, &list))
 	for _, s := range list.Jobs {
 		for _, r := range s.Resources {

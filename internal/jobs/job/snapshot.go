@@ -9,6 +9,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/loader"
@@ -79,14 +80,14 @@ func (j *run) dropOlder(ctx context.Context) error {
 	if err := checkpoint.Refresh(ctx, j.env, j.options.State.Dir); err != nil { // earlier jobs may have run on other hosts
 		return err
 	}
-	jobs, err := checkpoint.ReadAll(filepath.Dir(j.job.Dir))
+	jobs, err := status.ReadAll(filepath.Dir(j.job.Dir))
 	if err != nil {
 		return err
 	}
-	jobs = slices.DeleteFunc(jobs, func(s *checkpoint.State) bool {
+	jobs = slices.DeleteFunc(jobs, func(s *status.State) bool {
 		return s.Job == filepath.Base(j.job.Dir) || s.Table != j.facts.Name.String() || s.State != history.JobDone || s.Snapshot == "" || s.Undo == history.UndoRunning
 	})
-	slices.SortFunc(jobs, func(a, b *checkpoint.State) int { return b.Ended.Compare(a.Ended) })
+	slices.SortFunc(jobs, func(a, b *status.State) int { return b.Ended.Compare(a.Ended) })
 	kept := 0
 	if j.job.History.Snapshot != "" {
 		kept = 1 // this job's
@@ -109,8 +110,8 @@ func (j *run) dropOlder(ctx context.Context) error {
 }
 
 // snapshotOf reports whether the snapshot that another job has taken exists on this cluster.
-func (j *run) snapshotOf(ctx context.Context, s *checkpoint.State) (bool, error) {
-	trace, err := checkpoint.ReadTrace(s.Dir)
+func (j *run) snapshotOf(ctx context.Context, s *status.State) (bool, error) {
+	trace, err := status.ReadTrace(s.Dir)
 	if err != nil {
 		return false, err
 	}

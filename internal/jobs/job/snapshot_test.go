@@ -6,6 +6,7 @@ import (
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/model/result"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/loader"
@@ -22,7 +23,7 @@ func TestSnapshotOfAnotherCluster(t *testing.T) {
 	testcheck.Must(t, err)
 	testcheck.Must(t, log.Close())
 	j := &run{job: &checkpoint.Job{History: history.History{Plan: &history.PlanRecord{Made: &history.TableRecord{Cluster: "here"}}}}} // it has no connection
-	if is, err := j.snapshotOf(t.Context(), &checkpoint.State{Dir: dir, Snapshot: "night"}); is || err != nil {
+	if is, err := j.snapshotOf(t.Context(), &status.State{Dir: dir, Snapshot: "night"}); is || err != nil {
 		t.Errorf("%t, %v", is, err)
 	}
 }

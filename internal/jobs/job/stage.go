@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/base/durable"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
@@ -120,7 +121,7 @@ func (j *run) refuseElsewhere(ctx context.Context, mine hdfsio.Location) error {
 		if !info.IsDir() || !strings.HasPrefix(info.Name(), prefix) || !staging.IsName(info.Name()) {
 			continue
 		}
-		trace, err := checkpoint.ReadStaged(ctx, fsys, path.Join(parent, info.Name()))
+		trace, err := status.ReadStaged(ctx, fsys, path.Join(parent, info.Name()))
 		if err != nil || trace.ID() != j.job.ID[:history.StateDigits] && trace.ID() != j.job.Old[:history.StateDigits] || trace.Status() == history.JobDone {
 			continue // of another job, unreadable, or not to be resumed
 		}

@@ -10,6 +10,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/progress"
@@ -142,7 +143,7 @@ func TestToyCommand(t *testing.T) {
 		if err == nil {
 			t.Fatalf("it is not stopped in phase %s", phase)
 		}
-		jobs, err := checkpoint.ReadAll(o.Dir)
+		jobs, err := status.ReadAll(o.Dir)
 		if err != nil || len(jobs) != 1 || jobs[0].State != history.JobStopped || len(jobs[0].Resources) == 0 {
 			t.Errorf("%+v, %v", jobs, err)
 		}
@@ -157,7 +158,7 @@ func TestToyCommand(t *testing.T) {
 	if got := keysOf(); !slices.Equal(got, want) {
 		t.Errorf("%d keys, want %d of %d", len(got), len(want), len(before))
 	}
-	jobs, err := checkpoint.ReadAll(o.Dir)
+	jobs, err := status.ReadAll(o.Dir)
 	if err != nil || jobs[0].State != history.JobDone || len(jobs[0].Resources) > 0 {
 		t.Errorf("%+v, %v", jobs, err)
 	}

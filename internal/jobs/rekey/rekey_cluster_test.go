@@ -20,6 +20,7 @@ import (
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/jobs/rekey"
@@ -599,11 +600,11 @@ func TestCleanDropsSnapshot(t *testing.T) {
 	if o := w.rekey("rekey:2", 0, "--to="+w.new, "--key="+newKey, "--splits=08,10"); o.code != 137 {
 		t.Fatalf("it is not killed before it makes the table: %+v", o)
 	}
-	jobs, err := checkpoint.ReadAll(w.state)
+	jobs, err := status.ReadAll(w.state)
 	if err != nil || len(jobs) != 1 {
 		t.Fatalf("%d jobs, %v", len(jobs), err)
 	}
-	trace, err := checkpoint.ReadTrace(jobs[0].Dir)
+	trace, err := status.ReadTrace(jobs[0].Dir)
 	testcheck.Must(t, err)
 	own := trace.OwnSnapshots[history.PlaceRekeyed]
 	if len(w.snapshots()) == 0 {

@@ -14,6 +14,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/newkeys"
@@ -238,9 +239,9 @@ func (s *shared) cleaned() {
 	}
 	p, err := share.Read(s.t.Context(), s.env, s.plan)
 	testcheck.Must(s.t, err)
-	jobs, err := checkpoint.ReadAll(s.state)
+	jobs, err := status.ReadAll(s.state)
 	testcheck.Must(s.t, err)
-	i := slices.IndexFunc(jobs, func(j *checkpoint.State) bool { return j.Table == s.new })
+	i := slices.IndexFunc(jobs, func(j *status.State) bool { return j.Table == s.new })
 	_, err = checkpoint.Clean(s.t.Context(), s.env, checkpoint.CleanOptions{State: s.state, Job: jobs[i].Job, Remove: true})
 	testcheck.Must(s.t, err)
 	fsys, dir, err := s.env.Resolve(p.NewKeys.Staging)

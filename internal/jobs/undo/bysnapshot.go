@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/fail"
@@ -188,12 +189,12 @@ func (r *restore) free(ctx context.Context) error {
 // others returns the jobs of the state directory that have loaded into the table since the snapshot, except for those of other clusters. It refuses the undo if one of them works on the
 // table now.
 func (r *restore) others() (names []string, err error) {
-	jobs, err := checkpoint.ReadAll(r.undo.state)
+	jobs, err := status.ReadAll(r.undo.state)
 	for _, s := range jobs {
 		if s.Job == r.job || !loads(s, r.table.String()) {
 			continue
 		}
-		if trace, err := checkpoint.ReadTrace(s.Dir); err == nil && r.undo.elsewhere(trace.Plan) {
+		if trace, err := status.ReadTrace(s.Dir); err == nil && r.undo.elsewhere(trace.Plan) {
 			continue
 		}
 		switch {
@@ -213,7 +214,7 @@ func (u *undo) elsewhere(p *history.PlanRecord) bool {
 }
 
 // loads reports whether a job loads into a table.
-func loads(s *checkpoint.State, table string) bool {
+func loads(s *status.State, table string) bool {
 	return s.Table == table || slices.ContainsFunc(s.Tables, func(t history.TableState) bool { return t.Table == table })
 }
 

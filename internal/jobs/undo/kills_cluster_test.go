@@ -17,6 +17,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/jobs/undo"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/test/jobtest"
@@ -59,7 +60,7 @@ func (n *nights) undone(dir, want, what string) {
 		n.t.Fatalf("%s: the table is %s, without the night %s", what, got, want)
 	}
 	n.leftNothing()
-	if s, err := checkpoint.Read(dir); err != nil || s.Undo != history.UndoDone {
+	if s, err := status.Read(dir); err != nil || s.Undo != history.UndoDone {
 		n.t.Fatalf("%s: status says %+v, %v", what, s, err)
 	}
 	if n.t.Failed() {
@@ -103,11 +104,11 @@ func TestUndoKilledAndCompacted(t *testing.T) {
 		if e, ok := errors.AsType[*exec.ExitError](err); !ok || e.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 			t.Fatalf("%s: %v\n%s", what, err, out)
 		}
-		trace, err := checkpoint.ReadTrace(r.Job)
+		trace, err := status.ReadTrace(r.Job)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err := checkpoint.Read(r.Job); err != nil || s.Undo != history.UndoRunning && c.after != "undone" {
+		if s, err := status.Read(r.Job); err != nil || s.Undo != history.UndoRunning && c.after != "undone" {
 			t.Fatalf("%s: status says %+v, %v", what, s, err)
 		}
 		if len(c.then) > 0 {
@@ -157,7 +158,7 @@ func TestUndoLoadFails(t *testing.T) {
 		if !strings.Contains(err.Error(), "the gate is closed") || left > 20 {
 			t.Fatalf("after %d pieces: %v", left, err)
 		}
-		s, err := checkpoint.Read(second)
+		s, err := status.Read(second)
 		if err != nil || s.Undo != history.UndoRunning {
 			t.Fatalf("after %d pieces status says %+v, %v", left, s, err)
 		}
@@ -238,7 +239,7 @@ func TestUndoDiffers(t *testing.T) {
 		t.Fatalf("it is not killed: %s", out)
 	}
 	n.admin("put", n.table, "k0100", "f:v", "of another user")
-	trace, err := checkpoint.ReadTrace(second)
+	trace, err := status.ReadTrace(second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +250,7 @@ func TestUndoDiffers(t *testing.T) {
 		if fail.KindOf(err) != fail.Verify || !strings.Contains(err.Error(), snapshot) || !kept() {
 			t.Fatalf("a table that others have written to: %v, snapshots are %q", err, n.left("/hbase/.hbase-snapshot"))
 		}
-		if s, err := checkpoint.Read(second); err != nil || s.Undo != history.UndoRunning {
+		if s, err := status.Read(second); err != nil || s.Undo != history.UndoRunning {
 			t.Fatalf("status says %+v, %v", s, err)
 		}
 	}
@@ -315,7 +316,7 @@ func TestUndoRandomKills(t *testing.T) {
 			kill := time.AfterFunc(time.Duration(1000+draw.IntN(6000))*time.Millisecond, func() { _ = cmd.Process.Kill() })
 			_ = cmd.Wait()
 			kill.Stop()
-			trace, err := checkpoint.ReadTrace(r.Job)
+			trace, err := status.ReadTrace(r.Job)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -345,7 +346,7 @@ func TestUndoRandomKills(t *testing.T) {
 }
 
 // lastOf returns the last step of an undo.
-func lastOf(trace *checkpoint.Trace) string {
+func lastOf(trace *status.Trace) string {
 	switch u := trace.Undo; {
 	case u == nil:
 		return "nothing"

@@ -15,6 +15,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/jobs/undo"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/test/jobtest"
@@ -48,7 +49,7 @@ func TestUndoBySnapshot(t *testing.T) {
 	if err != nil || made.Into != o.Into || n.digestOf(o.Into) != want || n.digest() != with {
 		t.Fatalf("into a new table: %+v, %v", made, err)
 	}
-	if s, err := checkpoint.Read(second); err != nil || s.Undo != "" || s.Copied == nil || s.Copied.Into != o.Into || len(s.Resources) > 0 {
+	if s, err := status.Read(second); err != nil || s.Undo != "" || s.Copied == nil || s.Copied.Into != o.Into || len(s.Resources) > 0 {
 		t.Errorf("status says %+v, %v", s, err)
 	}
 	if again, err := undo.Run(t.Context(), n.env, second, o); err != nil || !again.Already || again.DoneAt.IsZero() || again.Restore == nil {
@@ -88,7 +89,7 @@ func (n *nights) undoneBy(dir, want, what string, snapshots ...string) {
 		n.t.Fatalf("%s: the table is %s, before the night %s", what, got, want)
 	}
 	n.only(snapshots...)
-	if s, err := checkpoint.Read(dir); err != nil || s.Undo != history.UndoDone || s.Offline || len(s.Resources) > 0 {
+	if s, err := status.Read(dir); err != nil || s.Undo != history.UndoDone || s.Offline || len(s.Resources) > 0 {
 		n.t.Fatalf("%s: status says %+v, %v", what, s, err)
 	}
 }
@@ -114,7 +115,7 @@ func TestUndoBySnapshotLoses(t *testing.T) {
 		}
 		n.only(before)
 	}
-	if s, err := checkpoint.Read(second); err != nil || s.Undo != "" || n.digest() != with {
+	if s, err := status.Read(second); err != nil || s.Undo != "" || n.digest() != with {
 		t.Fatalf("a refused undo leaves %+v, %v", s, err)
 	}
 	for what, o := range map[string]undo.Options{
@@ -158,7 +159,7 @@ func TestUndoBySnapshotKilled(t *testing.T) {
 		if e, ok := errors.AsType[*exec.ExitError](err); !ok || e.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 			t.Fatalf("after %s: %v\n%s", after, err, out)
 		}
-		s, err := checkpoint.Read(second)
+		s, err := status.Read(second)
 		if err != nil || s.Undo != history.UndoRunning || !s.Offline {
 			t.Fatalf("after %s: status says %+v, %v", after, s, err)
 		}
@@ -170,7 +171,7 @@ func TestUndoBySnapshotKilled(t *testing.T) {
 				t.Fatalf("without the snapshot: %v", err)
 			}
 			n.only()
-			if s, err := checkpoint.Read(second); err != nil || s.Undo != "" || s.Offline {
+			if s, err := status.Read(second); err != nil || s.Undo != "" || s.Offline {
 				t.Fatalf("without the snapshot status says %+v, %v", s, err)
 			}
 			continue
@@ -187,7 +188,7 @@ func TestUndoBySnapshotKilled(t *testing.T) {
 			n.only(before)
 			n.drop(before)
 			n.compact()
-			if s, err := checkpoint.Read(second); err != nil || s.Undo != "" || s.Offline {
+			if s, err := status.Read(second); err != nil || s.Undo != "" || s.Offline {
 				t.Fatalf("withdrawn: status says %+v, %v", s, err)
 			}
 			continue
@@ -207,7 +208,7 @@ func (n *nights) giveUp(dir, before string) {
 	if _, err := checkpoint.Clean(n.t.Context(), n.env, o); err != nil {
 		n.t.Fatal(err)
 	}
-	if s, err := checkpoint.Read(dir); err != nil || !s.Offline {
+	if s, err := status.Read(dir); err != nil || !s.Offline {
 		n.t.Fatalf("a job whose undo is under way is removed: %+v, %v", s, err)
 	}
 	o.Force = true
@@ -260,7 +261,7 @@ func TestUndoBySnapshotRandomKills(t *testing.T) {
 				break
 			}
 			kill.Stop()
-			trace, err := checkpoint.ReadTrace(dir)
+			trace, err := status.ReadTrace(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -287,7 +288,7 @@ func TestUndoBySnapshotRandomKills(t *testing.T) {
 }
 
 // restoreStep returns the step where an undo by a snapshot was killed.
-func restoreStep(trace *checkpoint.Trace) string {
+func restoreStep(trace *status.Trace) string {
 	switch u := trace.Undo; {
 	case u == nil && trace.Copied == nil:
 		return "before anything"

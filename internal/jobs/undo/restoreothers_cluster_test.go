@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/jobs/undo"
 	"bulkload/internal/model/fail"
@@ -69,7 +70,7 @@ func (n *nights) loadDir(snapshot string) string {
 	n.t.Helper()
 	n.program("load", "--table", n.table, "--state", n.state, "--snapshot", snapshot, "--keep-snapshots", "1", n.files(3))
 	n.t.Cleanup(func() { n.drop(snapshot) })
-	jobs, err := checkpoint.ReadAll(n.state)
+	jobs, err := status.ReadAll(n.state)
 	if err != nil {
 		n.t.Fatal(err)
 	}

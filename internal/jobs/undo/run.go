@@ -11,6 +11,7 @@ import (
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
@@ -68,7 +69,7 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 	}
 	u.read = reading{workers: readers, now: started, events: o.Events}
 	if o.DryRun {
-		trace, err := checkpoint.ReadTrace(dir)
+		trace, err := status.ReadTrace(dir)
 		if err != nil {
 			return nil, fail.With(fail.Input, err)
 		}
@@ -194,7 +195,7 @@ func (u *undo) countUndone(ctx context.Context) error {
 
 // findTwins finds for each table the other jobs of the state directory that have loaded it with the same timestamp.
 func (u *undo) findTwins() error {
-	jobs, err := checkpoint.ReadAll(u.state)
+	jobs, err := status.ReadAll(u.state)
 	if err != nil {
 		return err
 	}
@@ -203,7 +204,7 @@ func (u *undo) findTwins() error {
 			if s.Job == t.job || !loads(s, t.table.String()) || s.Loaded+s.Sent == 0 || s.Undo == history.UndoDone {
 				continue
 			}
-			trace, err := checkpoint.ReadTrace(s.Dir)
+			trace, err := status.ReadTrace(s.Dir)
 			if err != nil {
 				return fail.With(fail.Input, err)
 			}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/fail"
@@ -98,7 +98,7 @@ type DiffOptions struct {
 // meanwhile. Cells that a compaction has dropped are not seen: see
 // [result.SurveyFamily].
 func Diff(ctx context.Context, env *cluster.Env, dir string, o DiffOptions) (_ *result.Survey, err error) {
-	trace, err := checkpoint.ReadTrace(dir)
+	trace, err := status.ReadTrace(dir)
 	if err != nil {
 		return nil, fail.With(fail.Input, err)
 	}

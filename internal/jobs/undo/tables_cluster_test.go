@@ -8,6 +8,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/jobs/undo"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/result"
@@ -67,7 +68,7 @@ func (n *tablesNights) leftNothing() {
 // undos returns the state of each table's undo, as shown by status.
 func (n *tablesNights) undos(dir string) (all []string) {
 	n.t.Helper()
-	s, err := checkpoint.Read(dir)
+	s, err := status.Read(dir)
 	if err != nil || len(s.Tables) != len(n.tables) {
 		n.t.Fatalf("status says %+v, %v", s, err)
 	}
@@ -83,7 +84,7 @@ func (n *tablesNights) undos(dir string) (all []string) {
 // loseMarkers removes the files with markers of a table, which the next undo writes again.
 func (n *tablesNights) loseMarkers(dir string, table int) {
 	n.t.Helper()
-	trace, err := checkpoint.ReadTrace(dir)
+	trace, err := status.ReadTrace(dir)
 	if err != nil {
 		n.t.Fatal(err)
 	}

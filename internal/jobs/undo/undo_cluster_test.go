@@ -22,6 +22,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/jobs/undo"
@@ -157,7 +158,7 @@ func (n *nights) killed(program, dir, after string, flags ...string) {
 	if !ok || e.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		n.t.Fatalf("after %s: %v\n%s", after, err, out)
 	}
-	s, err := checkpoint.Read(dir)
+	s, err := status.Read(dir)
 	if err != nil || s.Undo != history.UndoRunning {
 		n.t.Fatalf("after %s: status says %+v, %v", after, s, err)
 	}
@@ -193,7 +194,7 @@ func TestUndo(t *testing.T) {
 	if s := dry.Survey; s.CellsSeen != 450 || s.RowsRestored != 100 || s.CellsRestored != 300 || s.RowsGone != 50 || s.Load.Rows != 200 || n.digest() != before {
 		t.Errorf("predicted is %+v", s)
 	}
-	if s, err := checkpoint.Read(second); err != nil || s.Undo != "" {
+	if s, err := status.Read(second); err != nil || s.Undo != "" {
 		t.Errorf("a dry run leaves %+v, %v", s, err)
 	}
 
@@ -222,7 +223,7 @@ func TestUndo(t *testing.T) {
 	if err != nil || !again.Already || again.Markers != 200 {
 		t.Errorf("once more: %+v, %v", again, err)
 	}
-	if s, err := checkpoint.Read(second); err != nil || s.Undo != history.UndoDone || s.Undone == nil || s.State != history.JobDone {
+	if s, err := status.Read(second); err != nil || s.Undo != history.UndoDone || s.Undone == nil || s.State != history.JobDone {
 		t.Errorf("status says %+v, %v", s, err)
 	}
 
@@ -325,7 +326,7 @@ func TestUndoOneVersion(t *testing.T) {
 	if got := other.digest(); got != with {
 		t.Errorf("a refused undo has changed the table from %s to %s", with, got)
 	}
-	if s, err := checkpoint.Read(second); err != nil || s.Undo != "" {
+	if s, err := status.Read(second); err != nil || s.Undo != "" {
 		t.Errorf("status of a refused undo: %+v, %v", s, err)
 	}
 	other.leftNothing()

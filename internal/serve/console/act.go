@@ -17,6 +17,7 @@ import (
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
+	"bulkload/internal/engine/status"
 )
 
 // Action is an action of an authorized client on a job.
@@ -45,7 +46,7 @@ func (r *Refusal) Error() string { return r.Why }
 func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...)} }
 
 // May returns the reason why an action is not possible on a job from here, or nil if it is possible.
-func (p *Place) May(s *checkpoint.State, a Action) error {
+func (p *Place) May(s *status.State, a Action) error {
 	if !p.options.Control {
 		return refuse("the console shows jobs only")
 	}
@@ -74,7 +75,7 @@ func (p *Place) May(s *checkpoint.State, a Action) error {
 }
 
 // Do performs any action except Clean.
-func (p *Place) Do(ctx context.Context, s *checkpoint.State, a Action) error {
+func (p *Place) Do(ctx context.Context, s *status.State, a Action) error {
 	if err := p.May(s, a); err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (p *Place) Do(ctx context.Context, s *checkpoint.State, a Action) error {
 }
 
 // Clean lists the files that clean would remove for a job, or removes them.
-func (p *Place) Clean(ctx context.Context, s *checkpoint.State, remove bool) (*checkpoint.Cleaning, error) {
+func (p *Place) Clean(ctx context.Context, s *status.State, remove bool) (*checkpoint.Cleaning, error) {
 	if err := p.May(s, Clean); err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func (p *Place) Clean(ctx context.Context, s *checkpoint.State, remove bool) (*c
 // processOf finds the process that works on a job and handles a signal. The process must have the job's lock open, since process ids are
 // reused. A process that can pause reports its progress in the state: undo cannot pause, and compare and export, which handle the signals,
 // report no progress.
-func processOf(s *checkpoint.State, signal syscall.Signal) (*os.Process, error) {
+func processOf(s *status.State, signal syscall.Signal) (*os.Process, error) {
 	host, err := os.Hostname()
 	switch {
 	case s.State != history.JobRunning:
@@ -131,7 +132,7 @@ func processOf(s *checkpoint.State, signal syscall.Signal) (*os.Process, error) 
 }
 
 // holdsLock returns the reason why the process of a job does not appear to have the job's lock open.
-func holdsLock(s *checkpoint.State) error {
+func holdsLock(s *status.State) error {
 	proc := filepath.Join("/proc", strconv.Itoa(s.PID))
 	open, err := os.ReadDir(filepath.Join(proc, "fd"))
 	if errors.Is(err, os.ErrPermission) {
@@ -156,7 +157,7 @@ const StartedLog = "started.log"
 
 // start runs a recorded command again, in its own session, so that it outlives the console. If the command ends at once with an error,
 // start returns the last line of its log.
-func start(ctx context.Context, c *checkpoint.Command, dir string, patience time.Duration) error {
+func start(ctx context.Context, c *status.Command, dir string, patience time.Duration) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err

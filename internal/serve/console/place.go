@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/base/workers"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 )
 
 // Options select the jobs of a [Place], and the allowed actions.
@@ -28,7 +29,7 @@ type Options struct {
 	// Clean lists the files that clean would remove for a job, or removes them. Default: nothing is removed.
 	Clean func(ctx context.Context, job string, remove bool) (*checkpoint.Cleaning, error)
 	// Words changes the errors of a state to the words of the command line. Default: they stay unchanged.
-	Words func(*checkpoint.State)
+	Words func(*status.State)
 	// Every is the time for which read data count as current. Default 2 s.
 	Every time.Duration
 	// Patience is the time that a page waits for the place before it shows the last known data. Default 1 s.
@@ -46,7 +47,7 @@ const (
 // Place is the directory or table with the state of jobs. It is safe for concurrent use.
 type Place struct {
 	options Options
-	cache   checkpoint.Cache // used by the current read
+	cache   status.Cache // used by the current read
 
 	mu      sync.Mutex
 	view    View
@@ -57,18 +58,18 @@ type Place struct {
 // View is the last known state of a place.
 type View struct {
 	Name string
-	Jobs []*checkpoint.State // running jobs first, then the newest; read-only
-	More int                 // number of older jobs that are left out
-	Seen time.Time           // time of the read; zero: never
-	Away time.Time           // time since which the place is out of reach; zero: it is in reach
-	Why  string              // reason why it is out of reach
+	Jobs []*status.State // running jobs first, then the newest; read-only
+	More int             // number of older jobs that are left out
+	Seen time.Time       // time of the read; zero: never
+	Away time.Time       // time since which the place is out of reach; zero: it is in reach
+	Why  string          // reason why it is out of reach
 }
 
 // New returns a place. It reads nothing yet.
 func New(o Options) *Place {
 	o.Every = cmp.Or(o.Every, 2*time.Second)
 	o.Patience = cmp.Or(o.Patience, time.Second)
-	return &Place{options: o, view: View{Name: o.Name}, cache: checkpoint.Cache{Words: o.Words}}
+	return &Place{options: o, view: View{Name: o.Name}, cache: status.Cache{Words: o.Words}}
 }
 
 // Control reports whether authorized clients can act on jobs here.
@@ -109,7 +110,7 @@ func (p *Place) read(done chan struct{}) {
 	defer cancel()
 	began := time.Now()
 	dir, err := p.options.Current(ctx)
-	var jobs []*checkpoint.State
+	var jobs []*status.State
 	if err == nil {
 		_, err = os.Stat(dir) // a missing directory would appear to have no jobs
 	}
@@ -131,9 +132,9 @@ func (p *Place) read(done chan struct{}) {
 }
 
 // sorted puts running jobs first, in an order that does not change while they run.
-func sorted(jobs []*checkpoint.State) []*checkpoint.State {
+func sorted(jobs []*status.State) []*status.State {
 	jobs = slices.Clone(jobs)
-	slices.SortStableFunc(jobs, func(a, b *checkpoint.State) int {
+	slices.SortStableFunc(jobs, func(a, b *status.State) int {
 		runs, others := a.State == history.JobRunning, b.State == history.JobRunning
 		switch {
 		case runs && others:
@@ -150,9 +151,9 @@ func sorted(jobs []*checkpoint.State) []*checkpoint.State {
 
 // Job returns the job of a name with its details, or nil if there is none. While the place is out of reach, it
 // returns the last known state.
-func (p *Place) Job(ctx context.Context, name string) (*checkpoint.State, View) {
+func (p *Place) Job(ctx context.Context, name string) (*status.State, View) {
 	v := p.Look(ctx)
-	i := slices.IndexFunc(v.Jobs, func(s *checkpoint.State) bool { return s.Job == name })
+	i := slices.IndexFunc(v.Jobs, func(s *status.State) bool { return s.Job == name })
 	if i < 0 {
 		return nil, v
 	}
@@ -160,7 +161,7 @@ func (p *Place) Job(ctx context.Context, name string) (*checkpoint.State, View) 
 	if !v.Away.IsZero() {
 		return s, v
 	}
-	now, err := patiently(ctx, p.options.Patience, func() (*checkpoint.State, error) { return checkpoint.Read(s.Dir) })
+	now, err := patiently(ctx, p.options.Patience, func() (*status.State, error) { return status.Read(s.Dir) })
 	if err != nil {
 		return s, v
 	}
@@ -174,7 +175,7 @@ func (p *Place) Job(ctx context.Context, name string) (*checkpoint.State, View) 
 var ErrNoReport = errors.New("the job has no report on this host")
 
 // Report returns the report of a job.
-func (p *Place) Report(ctx context.Context, s *checkpoint.State) ([]byte, error) {
+func (p *Place) Report(ctx context.Context, s *status.State) ([]byte, error) {
 	if s.Report == "" {
 		return nil, ErrNoReport
 	}

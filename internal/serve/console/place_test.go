@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
 	"bulkload/internal/engine/journal"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/teststate"
 	"bulkload/pkg/setting"
@@ -106,7 +106,7 @@ func TestStartAgain(t *testing.T) {
 	states := teststate.States{T: t, Dir: t.TempDir()}
 	dir := states.Failed("t", "night", "hdfs is full")
 	p := placeOf(states.Dir)
-	state := func() *checkpoint.State {
+	state := func() *status.State {
 		s, _ := p.Job(t.Context(), filepath.Base(dir))
 		return s
 	}
@@ -120,13 +120,13 @@ func TestStartAgain(t *testing.T) {
 	host, err := os.Hostname()
 	testcheck.Must(t, err)
 	to := filepath.Join(t.TempDir(), "started")
-	c := checkpoint.Command{Schema: 1, Args: []string{"-test.run=^TestStartAgain$"}, Dir: t.TempDir(), Host: host, UID: os.Getuid(), Env: map[string]string{"BULKLOAD_CONSOLE_STARTED": to}}
-	for why, change := range map[string]func(*checkpoint.Command){
-		"on elsewhere":            func(c *checkpoint.Command) { c.Host = "elsewhere" },
-		"by user":                 func(c *checkpoint.Command) { c.UID++ },
-		"reads a stream: run it":  func(c *checkpoint.Command) { c.Unfit = "reads a stream" },
-		"directory of its":        func(c *checkpoint.Command) { c.Dir += "/gone" },
-		"ended with exit status ": func(c *checkpoint.Command) { c.Args = []string{"-test.nothing"} },
+	c := status.Command{Schema: 1, Args: []string{"-test.run=^TestStartAgain$"}, Dir: t.TempDir(), Host: host, UID: os.Getuid(), Env: map[string]string{"BULKLOAD_CONSOLE_STARTED": to}}
+	for why, change := range map[string]func(*status.Command){
+		"on elsewhere":            func(c *status.Command) { c.Host = "elsewhere" },
+		"by user":                 func(c *status.Command) { c.UID++ },
+		"reads a stream: run it":  func(c *status.Command) { c.Unfit = "reads a stream" },
+		"directory of its":        func(c *status.Command) { c.Dir += "/gone" },
+		"ended with exit status ": func(c *status.Command) { c.Args = []string{"-test.nothing"} },
 	} {
 		other := c
 		change(&other)
@@ -141,7 +141,7 @@ func TestStartAgain(t *testing.T) {
 	})
 	states.Done("t", "done", 1, time.Second)
 	v := p.Look(t.Context())
-	i := slices.IndexFunc(v.Jobs, func(s *checkpoint.State) bool { return s.State == history.JobDone })
+	i := slices.IndexFunc(v.Jobs, func(s *status.State) bool { return s.State == history.JobDone })
 	if err := p.May(v.Jobs[i], Start); err == nil || !strings.Contains(err.Error(), "would do nothing") {
 		t.Errorf("a job that is done is started: %v", err)
 	}

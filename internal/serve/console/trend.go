@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/pkg/setting"
 )
 
@@ -31,7 +31,7 @@ type Night struct {
 }
 
 // Trends returns the trends of all tables with a finished job, sorted by name.
-func Trends(jobs []*checkpoint.State) []Trend {
+func Trends(jobs []*status.State) []Trend {
 	by := map[string][]Night{}
 	for _, s := range jobs {
 		if s.State == history.JobDone && s.Result != nil && s.Table != "" {
@@ -48,7 +48,7 @@ func Trends(jobs []*checkpoint.State) []Trend {
 }
 
 // Of returns the trend of one table; without a finished job it has no nights.
-func Of(jobs []*checkpoint.State, table string) Trend {
+func Of(jobs []*status.State, table string) Trend {
 	for _, t := range Trends(jobs) {
 		if t.Table == table {
 			return t

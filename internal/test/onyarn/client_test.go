@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/hadoop/yarn"
 	"bulkload/internal/test/testcluster"
 )
@@ -112,7 +112,7 @@ func (s *site) givenUp(input string) {
 	r := s.start(args...)
 	m.work("map", 5*mega, 0)
 	first := s.terminate(r)
-	jobs, err := checkpoint.ReadAll(state)
+	jobs, err := status.ReadAll(state)
 	if err != nil || len(jobs) != 1 || !slices.ContainsFunc(jobs[0].Resources, func(r history.Resource) bool { return r.Kind == history.ResourceYARN }) {
 		s.Fatalf("jobs %+v, %v", jobs, err)
 	}
@@ -121,7 +121,7 @@ func (s *site) givenUp(input string) {
 	if err != nil || app.State != yarn.KilledApp {
 		s.Errorf("the application is %+v, %v", app, err)
 	}
-	if _, err := checkpoint.Read(jobs[0].Dir); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := status.Read(jobs[0].Dir); !errors.Is(err, fs.ErrNotExist) {
 		s.Errorf("its directory: %v", err)
 	}
 }

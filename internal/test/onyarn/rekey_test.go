@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/newkeys"
 	"bulkload/internal/pipeline/tablesource"
@@ -113,10 +113,10 @@ func (s *site) drop(name string) {
 // rekeyed returns the files that one process builds for a completed job, from the same snapshot.
 func (s *site) rekeyed(state, table, snap string) []string {
 	s.Helper()
-	jobs, err := checkpoint.ReadAll(state)
+	jobs, err := status.ReadAll(state)
 	testcheck.Must(s.T, err)
-	i := slices.IndexFunc(jobs, func(j *checkpoint.State) bool { return j.Table == table })
-	trace, err := checkpoint.ReadTrace(jobs[i].Dir)
+	i := slices.IndexFunc(jobs, func(j *status.State) bool { return j.Table == table })
+	trace, err := status.ReadTrace(jobs[i].Dir)
 	testcheck.Must(s.T, err)
 	key, err := keygen.Parse(trace.Rekey.Key)
 	testcheck.Must(s.T, err)

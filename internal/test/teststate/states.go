@@ -12,6 +12,7 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
@@ -50,17 +51,17 @@ func (s States) Done(table, word string, rows int64, took time.Duration) string 
 	m := &manifest.Manifest{Table: table, Records: rows + 3, Rejected: 3, RejectFile: job.Dir + "/rejects.jsonl", HFiles: 3, Bytes: 100 * rows, Digest: manifest.Digest{Rows: rows, Cells: 2 * rows}}
 	testcheck.Must(s.T, job.Record(history.EventBuilt, history.BuiltRecord{Manifest: m}))
 	testcheck.Must(s.T, job.End(s.T.Context(), &result.Result{Schema: 1, Table: table, Job: job.Dir, Attempt: 1, Manifest: m, Elapsed: took}, nil, false, progress.Events{}))
-	s.end(job, checkpoint.Ending{Status: "done", JobID: word, Rejected: 3})
+	s.end(job, status.Ending{Status: "done", JobID: word, Rejected: 3})
 	return job.Dir
 }
 
 // end writes the outcome of the command, and closes the job.
-func (s States) end(job *checkpoint.Job, e checkpoint.Ending) {
+func (s States) end(job *checkpoint.Job, e status.Ending) {
 	s.T.Helper()
 	e.Schema, e.Command, e.Table, e.Attempt, e.Ended = 1, "run", job.Plan.Table, 1, time.Now().UTC()
 	b, err := json.Marshal(e)
 	testcheck.Must(s.T, err)
-	testcheck.Must(s.T, os.WriteFile(filepath.Join(job.Dir, checkpoint.EndingName), b, 0o600))
+	testcheck.Must(s.T, os.WriteFile(filepath.Join(job.Dir, status.EndingName), b, 0o600))
 	testcheck.Must(s.T, job.Close())
 }
 
@@ -69,7 +70,7 @@ func (s States) Failed(table, word, why string) string {
 	s.T.Helper()
 	job := s.Open(table, word)
 	testcheck.Must(s.T, job.Record(history.EventFailed, history.FailedRecord{Error: why, Kind: "hdfs", Phase: "upload"}))
-	s.end(job, checkpoint.Ending{Status: "failed", ExitCode: fail.HDFS.ExitCode(), Error: why, Kind: "hdfs", JobID: word})
+	s.end(job, status.Ending{Status: "failed", ExitCode: fail.HDFS.ExitCode(), Error: why, Kind: "hdfs", JobID: word})
 	return job.Dir
 }
 
@@ -90,7 +91,7 @@ func (s States) Says(job *checkpoint.Job, word string, percent int, log ...strin
 			{Name: "read", Began: now.Add(-time.Minute), Ended: now.Add(-30 * time.Second), Done: progress.Amount{Rows: 1000000, Bytes: 1 << 20}, Total: progress.Amount{Bytes: 1 << 20}},
 			{Name: "write", Began: now.Add(-30 * time.Second), Done: progress.Amount{Rows: int64(percent) * 10000}, Total: progress.Amount{Rows: 1000000}},
 		}, Left: progress.Left{Phase: 90 * time.Second, PhaseKnown: true, Job: 150 * time.Second, JobKnown: true}}
-	live := checkpoint.NewLive(p, "test")
+	live := status.NewLive(p, "test")
 	live.Command, live.Log = "run", log
 	testcheck.Must(s.T, live.Write(job.Dir))
 }
@@ -100,7 +101,7 @@ func (s States) Command(dir string, args ...string) {
 	s.T.Helper()
 	host, err := os.Hostname()
 	testcheck.Must(s.T, err)
-	testcheck.Must(s.T, checkpoint.Command{Schema: 1, Args: args, Dir: s.T.TempDir(), Host: host, UID: os.Getuid()}.Write(dir))
+	testcheck.Must(s.T, status.Command{Schema: 1, Args: args, Dir: s.T.TempDir(), Host: host, UID: os.Getuid()}.Write(dir))
 }
 
 // Many creates as many jobs as a busy site has: n in all, of several tables, some of them failed, and the given

@@ -1,4 +1,4 @@
-package checkpoint
+package status
 
 import (
 	"encoding/json"
@@ -75,7 +75,7 @@ func (l Live) Write(dir string) error { return writeState(filepath.Join(dir, Liv
 
 // readLive reads the report of a job; nil if there is none that this version
 // understands.
-func readLive(dir string) *Live { return readState[Live](dir, LiveName) }
+func ReadLive(dir string) *Live { return readState[Live](dir, LiveName) }
 
 // freshLive is the maximum age of the progress report of a job on another machine for the job to count as running. Reports are written every two
 // seconds; clocks may differ.
@@ -90,7 +90,7 @@ func IsOurs(dir string) bool {
 
 // ownerAlive reports whether the last owner of a job's lock still works on the job. It does not touch the lock. On this machine it looks for the process;
 // a process on another machine is known only by the job's own progress reports.
-func ownerAlive(o journal.Owner, live *Live, now time.Time) bool {
+func OwnerAlive(o journal.Owner, live *Live, now time.Time) bool {
 	if runs, here := o.Running(); here {
 		return runs
 	}
@@ -120,7 +120,7 @@ func ReadEnding(dir string) *Ending { return readState[Ending](dir, EndingName) 
 
 // maxState is the maximum size of a file of a state directory that is read as a
 // whole, except for journals.
-const maxState = 1 << 20
+const MaxFile = 1 << 20
 
 // writeState writes a file of a state directory, replacing its contents.
 func writeState(name string, v any) error {
@@ -135,7 +135,7 @@ func writeState(name string, v any) error {
 func readState[T any](dir, name string) *T {
 	name = filepath.Join(dir, name)
 	info, err := os.Stat(name)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxState {
+	if err != nil || !info.Mode().IsRegular() || info.Size() > MaxFile {
 		return nil
 	}
 	var head struct {

@@ -1,4 +1,4 @@
-package checkpoint_test
+package status_test
 
 import (
 	"os"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/status"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/teststate"
 )
@@ -16,8 +16,8 @@ func TestCacheReadsWhatChanged(t *testing.T) {
 	states := teststate.States{T: t, Dir: t.TempDir()}
 	running := states.Many(40, 3)
 	read := 0
-	c := checkpoint.Cache{Words: func(*checkpoint.State) { read++ }}
-	reads := func(want int) []*checkpoint.State {
+	c := status.Cache{Words: func(*status.State) { read++ }}
+	reads := func(want int) []*status.State {
 		t.Helper()
 		read = 0
 		jobs, err := c.ReadAll(states.Dir)
@@ -28,7 +28,7 @@ func TestCacheReadsWhatChanged(t *testing.T) {
 		return jobs
 	}
 	first := reads(40)
-	plain, err := checkpoint.ReadAll(states.Dir)
+	plain, err := status.ReadAll(states.Dir)
 	testcheck.Must(t, err)
 	if len(plain) != len(first) {
 		t.Fatalf("%d jobs, not %d", len(first), len(plain))
@@ -42,7 +42,7 @@ func TestCacheReadsWhatChanged(t *testing.T) {
 	failed := states.Failed("t", "new", "x")
 	reads(4)
 	reads(3)
-	testcheck.Must(t, os.Chtimes(filepath.Join(failed, checkpoint.EndingName), time.Time{}, time.Now().Add(time.Second)))
+	testcheck.Must(t, os.Chtimes(filepath.Join(failed, status.EndingName), time.Time{}, time.Now().Add(time.Second)))
 	reads(4)
 	testcheck.Must(t, os.RemoveAll(failed))
 	if jobs := reads(3); len(jobs) != 40 {

@@ -1,4 +1,4 @@
-package checkpoint
+package status
 
 import (
 	"fmt"

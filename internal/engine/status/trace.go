@@ -1,4 +1,4 @@
-package checkpoint
+package status
 
 import (
 	"bytes"
@@ -24,13 +24,13 @@ import (
 // kept.
 type Trace struct {
 	history.History
-	broken error // why the journal does not have the job's outcome
+	Broken error // why the journal does not have the job's outcome
 }
 
 // Status returns the job's status according to the journal.
 func (t *Trace) Status() history.Status {
 	switch {
-	case t.broken != nil:
+	case t.Broken != nil:
 		return history.JobUnknown
 	case t.UndoRunning():
 		return history.JobUnresolved
@@ -43,7 +43,7 @@ func (t *Trace) Status() history.Status {
 }
 
 // plan returns the job's plan, zero if no record has it.
-func (t *Trace) plan() (p history.PlanRecord) {
+func (t *Trace) Planned() (p history.PlanRecord) {
 	if t.Plan != nil {
 		p = *t.Plan
 	}
@@ -52,7 +52,7 @@ func (t *Trace) plan() (p history.PlanRecord) {
 
 // ID returns the digits in the name of the job's directory, empty without a plan.
 func (t *Trace) ID() string {
-	id := t.plan().Job
+	id := t.Planned().Job
 	return id[:min(len(id), history.StateDigits)]
 }
 
@@ -102,7 +102,7 @@ func traceOf(name string, r io.Reader) (*Trace, error) {
 		broken = errNoRecord
 	}
 	if broken != nil {
-		t.broken = fmt.Errorf("journal %s: %w", name, broken)
+		t.Broken = fmt.Errorf("journal %s: %w", name, broken)
 	}
 	return t, nil
 }

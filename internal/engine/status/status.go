@@ -1,4 +1,8 @@
-package checkpoint
+// Package status says what is known of jobs without taking their locks. [Read] makes a [State] of a job's directory:
+// of its journal, of the progress reports of its process ([Live]), and of how its last run ended ([Ending]). [ReadAll] and [Cache]
+// read all jobs of a directory, and [Find] finds one by its name. A [Trace] decides whether `clean` may remove a job. [Command]
+// is how the job's command is given again.
+package status
 
 import (
 	"cmp"
@@ -129,7 +133,7 @@ func readAll(dir string, read func(dir string) (*State, error)) ([]*State, error
 	}
 	jobs := []*State{}
 	for _, d := range list {
-		if !d.IsDir() || !stateName.MatchString(d.Name()) {
+		if !d.IsDir() || !IsJobDir(d.Name()) {
 			continue
 		}
 		s, err := read(filepath.Join(dir, d.Name()))
@@ -178,7 +182,7 @@ func Find(state, word string) (*State, error) {
 // judge sets the status of the job, from its journal, the process that last signed
 // its lock, its progress reports, and the result of its last run.
 func (s *State) judge(now time.Time, begun bool) {
-	live, end := readLive(s.Dir), ReadEnding(s.Dir)
+	live, end := ReadLive(s.Dir), ReadEnding(s.Dir)
 	if live != nil {
 		s.JobID, s.Table = cmp.Or(live.Progress.Start.JobID, s.JobID), cmp.Or(s.Table, live.Progress.Start.Table)
 		s.Command, s.Log, live.Log = cmp.Or(live.Command, s.Command), live.Log, nil
@@ -190,7 +194,7 @@ func (s *State) judge(now time.Time, begun bool) {
 		s.Rejected = s.Result.Manifest.Rejected
 	}
 	owner, err := journal.LastOwner(s.Dir)
-	held := err == nil && s.State != history.JobDone && ownerAlive(owner, live, now) && !s.endedBy(owner, end)
+	held := err == nil && s.State != history.JobDone && OwnerAlive(owner, live, now) && !s.endedBy(owner, end)
 	switch {
 	case s.State == history.JobDone:
 		code, percent := 0, 100.0
@@ -286,8 +290,10 @@ func (s *State) PhaseText() string {
 	return s.Phase
 }
 
-// stateName matches the name of a job's directory: its table, and twelve digits of its identity.
-var stateName = regexp.MustCompile(`^[A-Za-z0-9_.-]+-[0-9a-f]{12}$`)
+// IsJobDir reports whether name can be the name of a job's directory: its table, and twelve digits of its identity.
+func IsJobDir(name string) bool { return jobDir.MatchString(name) }
+
+var jobDir = regexp.MustCompile(`^[A-Za-z0-9_.-]+-[0-9a-f]{12}$`)
 
 // DefaultState returns the default directory of jobs' state: $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload.
 func DefaultState() (string, error) {

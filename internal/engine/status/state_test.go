@@ -1,4 +1,4 @@
-package checkpoint
+package status
 
 import (
 	"encoding/json"
@@ -26,7 +26,7 @@ type stateFiles struct {
 	ending  *Ending
 }
 
-func (s stateFiles) write(t *testing.T, at time.Time) string {
+func (s stateFiles) write(t testing.TB, at time.Time) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "ns_t-0123456789ab")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -233,7 +233,7 @@ func BenchmarkReadJob(b *testing.B) {
 			for i := range regions {
 				records = append(records, fmt.Sprintf(`"event":"loaded","region":"%032x","files":[{"path":"/%[1]x"}]`, i))
 			}
-			dir := writeJournal(b, b.TempDir(), "ns_t-0123456789ab", time.Hour, records...)
+			dir := stateFiles{journal: strings.Join(records, "\n")}.write(b, time.Now())
 			for b.Loop() {
 				s, err := Read(dir)
 				if err != nil || s.State == history.JobUnknown || s.Loaded != regions || len(s.Taken) != regions {
