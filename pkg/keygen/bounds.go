@@ -18,9 +18,9 @@ var (
 // a key. more means that the key continues with other columns; then different values must have different keys.
 func CheckBound(part Expr, value []byte, more bool) error {
 	c, ok := part.(Call)
-	switch {
-	case !ok:
-		return nil
+	switch err := checkCalls(part); {
+	case !ok || err != nil:
+		return err
 	case c.Func == "substr":
 		if len(c.Ints) > 1 && (more || utf8.RuneCount(value) > c.Ints[1]) {
 			return ErrCut
@@ -87,7 +87,7 @@ func checkDateBound(call Call, value []byte, more bool) error {
 // WholeDate reports whether a value is a complete date that a part stores completely: no longer value begins with it, and no other value has its key.
 func WholeDate(part Expr, value []byte) bool {
 	c, ok := part.(Call)
-	if !ok || c.Func != "date" {
+	if !ok || c.Func != "date" || checkCalls(c) != nil {
 		return false
 	}
 	d, err := newDateOp(c)

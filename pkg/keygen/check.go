@@ -63,7 +63,7 @@ func (u Uniqueness) String() string {
 // Check reports the properties of a spec that are known before a record is read. The error,
 // which wraps [ErrUnknownColumn], names every column that the records lack. The caller owns the report.
 func Check(e Expr, o CheckOptions) (*Report, error) {
-	if err := checkColumns(e, o.Columns); err != nil {
+	if err := cmp.Or(checkColumns(e, o.Columns), checkCalls(e)); err != nil {
 		return nil, err
 	}
 	opts := Options{Regions: o.Regions, widths: o.Widths}
@@ -95,6 +95,27 @@ func Check(e Expr, o CheckOptions) (*Report, error) {
 		}
 	}
 	return r, nil
+}
+
+// checkCalls returns an error for a call with other arguments than its function takes. [Parse] returns none: a program can build one.
+func checkCalls(e Expr) error {
+	parts := Parts(e)
+	if c, ok := e.(Call); ok {
+		parts = c.Args
+		if f, known := findFunction(c.Func); known {
+			if err := f.verify(c); err != nil {
+				return fmt.Errorf("%s: %w", c, err)
+			}
+		}
+	} else if _, ok := e.(Concat); !ok {
+		return nil
+	}
+	for _, p := range parts {
+		if err := checkCalls(p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *Report) warn(format string, args ...any) {

@@ -35,9 +35,12 @@ type number interface {
 	value(fields [][]byte) (int64, error)
 }
 
-// Compile prepares a spec that [Parse] returned. The caller checks that its columns exist, with [Program.Columns] or [Check]. An error is
+// Compile prepares a spec that [Parse] returned, or that a program has built. The caller checks that its columns exist, with [Program.Columns] or [Check]. An error is
 // usually about a salt whose modulus is missing or out of range.
 func Compile(e Expr, o Options) (*Program, error) {
+	if err := checkCalls(e); err != nil {
+		return nil, err
+	}
 	p := &Program{columns: Columns(e), parts: Parts(e), most: MaxKey}
 	if o.Value {
 		p.most = math.MaxInt

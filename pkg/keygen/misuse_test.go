@@ -2,6 +2,7 @@ package keygen
 
 import (
 	"errors"
+	"strings"
 	"testing"
 )
 
@@ -59,5 +60,38 @@ func TestMisuseIsAnError(t *testing.T) {
 	}
 	if out, err := d.Append(dst, 1, 0); err == nil || string(out) != "x" {
 		t.Errorf("%q, %v", out, err)
+	}
+}
+
+// TestCallsByHand checks that a call that a program has built, without arguments that its function needs or with others than it takes, is an error that
+// names the function wherever an error is returned, and no panic elsewhere.
+func TestCallsByHand(t *testing.T) {
+	id := Column{Name: "id"}
+	var calls []Expr
+	for _, f := range functions() {
+		calls = append(calls, Call{Func: f.name})
+		if f.ints[0] > 0 || f.consts[0] > 0 {
+			calls = append(calls, Call{Func: f.name, Args: []Expr{id}})
+		}
+		if !f.joins {
+			calls = append(calls, Call{Func: f.name, Args: []Expr{id, id}})
+		}
+	}
+	calls = append(calls, Call{Func: "mod", Args: []Expr{id}, Ints: []int{0}}, Call{Func: "date", Args: []Expr{id, Literal{[]byte("yyyy")}, nil}})
+	for _, c := range calls {
+		for _, e := range []Expr{c, Concat{[]Expr{id, c}}, Call{Func: "md5hex", Args: []Expr{c}}} {
+			name := c.(Call).Func + "("
+			if _, err := Compile(e, Options{}); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s is compiled: %v", e, err)
+			}
+			if _, err := CompileParser(e, Options{}); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s has a parser: %v", e, err)
+			}
+			if _, err := Check(e, CheckOptions{}); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s is checked: %v", e, err)
+			}
+			_, _, _ = CheckBound(e, []byte("1"), false), CheckValue(e, nil), WholeDate(e, []byte("1"))
+			_ = KindOf(e)
+		}
 	}
 }

@@ -67,6 +67,9 @@ func (r *keyRun) fits(b []byte) bool {
 // such as a salt without a modulus. CompileParser rejects a spec in which two of these have no constant text between them, and a spec that
 // stores no column unchanged.
 func CompileParser(e Expr, o Options) (*KeyParser, error) {
+	if err := checkCalls(e); err != nil {
+		return nil, err
+	}
 	p := &KeyParser{}
 	run := &p.front
 	var last Expr
