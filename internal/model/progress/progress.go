@@ -10,7 +10,7 @@ import (
 type Progress struct {
 	Schema   int             `json:"schema"` // version of this format: 1
 	Start    Start           `json:"start"`
-	Began    time.Time       `json:"began"` // zero before the start is known
+	Began    time.Time       `json:"began,omitzero"` // zero before the attempt starts
 	At       time.Time       `json:"at"`
 	Phases   []PhaseProgress `json:"phases"` // phases begun, in order; in a run of several parts, those of earlier parts are merged by name
 	Spilled  Amount          `json:"spilled"`
