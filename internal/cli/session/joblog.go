@@ -20,6 +20,48 @@ type jobAttrs struct {
 	phase atomic.Pointer[string]
 	attrs atomic.Pointer[[]slog.Attr]
 	tail  logTail
+	warnings
+}
+
+// warnings hands each warning of the log to a session. Those from before it are kept for it, up to a limit.
+type warnings struct {
+	mu    sync.Mutex
+	early []slog.Record
+	to    func(msg string, kv ...any) // nil before the session
+}
+
+const maxEarly = 100
+
+func (w *warnings) add(r slog.Record) {
+	w.mu.Lock()
+	to := w.to
+	if to == nil && len(w.early) < maxEarly {
+		w.early = append(w.early, r.Clone())
+	}
+	w.mu.Unlock()
+	if to != nil {
+		var kv []any
+		r.Attrs(func(a slog.Attr) bool { kv = append(kv, a.Key, a.Value.Any()); return true })
+		to(r.Message, kv...)
+	}
+}
+
+// handTo sets the session's function.
+func (w *warnings) handTo(to func(msg string, kv ...any)) {
+	w.mu.Lock()
+	early := w.early
+	w.to, w.early = to, nil
+	w.mu.Unlock()
+	for _, r := range early {
+		w.add(r)
+	}
+}
+
+// before returns the number of warnings that no session has got.
+func (w *warnings) before() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.early)
 }
 
 // events returns the callbacks that update the attributes. They must come before the callbacks that log.
@@ -74,6 +116,9 @@ func (h jobHandler) Enabled(ctx context.Context, level slog.Level) bool {
 }
 
 func (h jobHandler) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level == slog.LevelWarn {
+		h.about.add(r)
+	}
 	if h.last.Enabled(ctx, r.Level) {
 		_ = h.last.Handle(ctx, r.Clone()) // into memory
 	}

@@ -2,14 +2,18 @@ package session
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"bulkload/internal/cli/lineage"
 	"bulkload/internal/model/progress"
+	"bulkload/internal/test/testcheck"
 )
 
 // TestJobAttrs checks that log lines have the known attributes of the job, once each.
@@ -81,5 +85,34 @@ func TestJournal(t *testing.T) {
 		if got := strings.Contains(b.String(), "time"); got != c.time {
 			t.Errorf("%+v: %s", c, b.String())
 		}
+	}
+}
+
+// TestWarningsOfTheLog checks that a result and a session's observers have each warning of the log once: those of a job, those from before and after it,
+// and those of a command that ends before it has a session, also where the log shows errors only.
+func TestWarningsOfTheLog(t *testing.T) {
+	p := &Program{Log: (&logFlags{level: "error", format: "auto"}).newLogger(io.Discard, true)}
+	cmd, _, err := testCommand(p, nil).Find([]string{"run"})
+	testcheck.Must(t, err)
+	cmd.SetContext(t.Context())
+	warnings := func() int { return p.object(cmd, nil, 0).Warnings }
+	p.Log.Warn("before", "a", 1)
+	p.Log.Info("no warning")
+	if n := warnings(); n != 1 {
+		t.Errorf("%d warnings without a session", n)
+	}
+	s, err := p.Begin(cmd, p.Log, lineage.Subject{}, &Watch{resultOnly: true, progress: "off"})
+	testcheck.Must(t, err)
+	o := &outcomes{}
+	s.observers = append(s.observers, o)
+	s.Events().Warn("of the job", "b", 2)
+	p.Log.With("host", "x").Warn("of a client", "c", 3)
+	testcheck.Must(t, s.End(nil, nil))
+	if want := []string{"of the job b=2", "of a client c=3"}; !slices.Equal(o.warned, want) || o.last.Object.Warnings != 3 {
+		t.Errorf("%q, %d in the result", o.warned, o.last.Object.Warnings)
+	}
+	p.Log.Warn("after")
+	if n := warnings(); n != 4 {
+		t.Errorf("%d warnings after the end", n)
 	}
 }

@@ -215,6 +215,11 @@ func (p *Program) object(cmd *cobra.Command, err error, code int) *ending.Object
 	if o.Object == nil { // it failed before any work: a flag was wrong
 		o.Describe(cmd, p.Build.Version, table)
 	}
+	if s := p.session; s != nil {
+		o.Object.Warnings = s.tracker.Progress().Warnings
+	} else {
+		o.Object.Warnings = jobAttrsOf(p.Logger()).before()
+	}
 	o.Object.End(err, code)
 	return o.Object
 }

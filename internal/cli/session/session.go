@@ -47,17 +47,28 @@ func (p *Program) Begin(cmd *cobra.Command, log *slog.Logger, about lineage.Subj
 	s := &Session{program: p, ctx: cmd.Context(), cmd: cmd, about: about, log: log, began: time.Now()}
 	s.phases = phaseLog{log: log, tracker: &s.tracker}
 	p.session = s
-	return s, w.observe(s)
+	err := w.observe(s)
+	jobAttrsOf(log).handTo(func(msg string, kv ...any) { s.observing().Warn(msg, kv...) })
+	return s, err
 }
 
-// Events returns the callbacks of the log, the tracker and all observers.
-func (s *Session) Events() progress.Events {
-	before := progress.Events{OnStart: func(progress.Start) { s.tracker.End(); s.phases.logPhases() }} // end of a part
-	all := []progress.Events{before, jobAttrsOf(s.log).events(), s.tracker.Events(), s.phases.events()}
+// observing returns the callbacks of the tracker and all observers.
+func (s *Session) observing() progress.Events {
+	all := []progress.Events{s.tracker.Events(), s.phases.events()}
 	for _, o := range s.observers {
 		all = append(all, o.Events())
 	}
-	return progress.Tee(append(all, LogEvents(s.log))...)
+	return progress.Tee(all...)
+}
+
+// Events returns the callbacks of the log, the tracker and all observers. The log hands on its warnings, those that are no events too.
+func (s *Session) Events() progress.Events {
+	before := progress.Events{OnStart: func(progress.Start) { s.tracker.End(); s.phases.logPhases() }} // end of a part
+	others := s.observing()
+	if _, ok := s.log.Handler().(jobHandler); ok {
+		others.OnWarn = nil
+	}
+	return progress.Tee(before, jobAttrsOf(s.log).events(), others, LogEvents(s.log))
 }
 
 // End reports the job's outcome to all observers, writes it to the file of --result-file, and returns the error.
@@ -90,6 +101,7 @@ func (s *Session) End(r *result.Result, err error) error {
 	if told := errors.Join(failed...); told != nil {
 		s.log.Warn("failed to publish the job result", "error", told)
 	}
+	o.Object.Warnings = s.tracker.Progress().Warnings
 	if file := s.program.place; file != "" { // before any text: SIGPIPE ends the process if nothing reads standard output
 		if b, e := lineOf(o.Object); e == nil {
 			_ = s.program.replaceResult(file, b) // the end of the command writes it again, and reports what fails
