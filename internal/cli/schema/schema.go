@@ -18,16 +18,24 @@ type Schema struct {
 	Title       string             `json:"title,omitempty"`
 	Description string             `json:"description,omitempty"`
 	Type        any                `json:"type,omitempty"` // a name or a list of them
-	Enum        []string           `json:"enum,omitempty"`
+	Enum        []any              `json:"enum,omitempty"`
 	Pattern     string             `json:"pattern,omitempty"` // for strings only
-	Maximum     *int               `json:"maximum,omitempty"` // for numbers only
+	Minimum     *int               `json:"minimum,omitempty"` // for numbers only
+	Maximum     *int               `json:"maximum,omitempty"`
 	Properties  map[string]*Schema `json:"properties,omitempty"`
 	Additional  *bool              `json:"additionalProperties,omitempty"`
 	Items       *Schema            `json:"items,omitempty"`
 	Deprecated  bool               `json:"deprecated,omitempty"`
 }
 
+// types returns the types of a value that may be absent, as null is in YAML.
+func types(names ...string) []string { return append(names, "null") }
+
+// written returns the types of a text, which is taken as it is written: 5 and true are texts too.
+func written() []string { return []string{"string", "number", "boolean"} }
+
 const (
+	integerPattern  = `^[+-]?[0-9]+$`
 	draft           = "https://json-schema.org/draft/2020-12/schema"
 	sizePattern     = `^\s*[0-9]+(\.[0-9]+)?\s*([kKmMgGtT]([iI]?[bB])?|[bB])?\s*$`
 	durationPattern = `^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
@@ -67,29 +75,37 @@ func fieldsSchema(fields []spec.SpecField, settings *Schema) *Schema {
 	for _, f := range fields {
 		s := &Schema{}
 		switch f.Type {
-		case spec.FieldScalar:
-			s.Type = []string{"string", "number"}
 		case spec.FieldNumber:
-			s.Type = "integer"
+			s.Type, s.Pattern = types("integer", "string"), integerPattern
 		case spec.FieldSize:
-			s.Type, s.Pattern = []string{"string", "integer"}, sizePattern
+			s.Type, s.Pattern, s.Minimum = types("string", "number"), sizePattern, new(int)
 		case spec.FieldBool:
-			s.Type = "boolean"
+			s.Type = types("boolean")
 		case spec.FieldTexts:
-			s.Type, s.Items = "array", &Schema{Type: "string"}
+			s.Type, s.Items = types("array"), &Schema{Type: written()}
 			if f.One {
-				s.Type, s.Items = []string{"string", "number", "array"}, &Schema{Type: []string{"string", "number"}}
+				s.Type = types(append(written(), "array")...)
+			}
+			if f.Name == "null_value" { // the text NULL is meant
+				s.Type = append(written(), "array")
 			}
 		case spec.FieldObject:
 			s = fieldsSchema(f.Fields, nil)
+			s.Type = types("object")
 		case spec.FieldObjects:
-			s.Type, s.Items = "array", fieldsSchema(f.Fields, nil)
+			s.Type, s.Items = types("array"), fieldsSchema(f.Fields, nil)
 		case spec.FieldSettings:
 			s = settings
+			s.Type = types("object")
 		default:
-			s.Type = "string"
+			s.Type = types(written()...)
 		}
-		s.Enum, s.Description = f.Enum, f.Doc
+		for _, value := range f.Enum {
+			s.Enum = append(s.Enum, value)
+		}
+		if s.Description = f.Doc; len(f.Enum) > 0 {
+			s.Type, s.Enum = types("string"), append(s.Enum, nil)
+		}
 		if slices.Contains(f.Enum, "decimal(P,S)") { // P and S stand for any numbers
 			s.Enum, s.Pattern = nil, "^("+strings.ReplaceAll(strings.Join(f.Enum, "|"), "decimal(P,S)", `decimal\([0-9]+, *[0-9]+\)`)+")$"
 		}
@@ -148,7 +164,7 @@ func flagSchema(f *pflag.Flag) *Schema {
 	case "stringArray", "stringSlice":
 		s.Type, s.Items = []string{"string", "array"}, &Schema{Type: []string{"string", "number"}}
 	default:
-		s.Type = []string{"string", "number"}
+		s.Type = written()
 		if strings.HasPrefix(kind, "int") || strings.HasPrefix(kind, "uint") || kind == "count" {
 			s.Type = "integer"
 		}
