@@ -15,6 +15,7 @@ import tempfile
 import time
 import types
 import unittest
+from datetime import datetime, timezone
 from unittest import mock
 
 # The program: it counts its starts, and ends as the plan says for each of them, by an exit code. The word "wait" before it waits for a line in
@@ -30,7 +31,7 @@ print("start", starts, file=sys.stderr, flush=True)
 if plan[0] == "wait":
     (here / "pipe").read_text()
 if plan[-1] in ("0", "99"):
-    print(json.dumps({{"start": starts}}), flush=True)
+    print(json.dumps({{"start": starts, **({{"done_at": plan[0]}} if "T" in plan[0] else {{}})}}), flush=True)
 os._exit(int(plan[-1]))
 """
 
@@ -104,6 +105,14 @@ class Inputs(unittest.TestCase):
                     self.assertRaisesRegex(operators.AirflowFailException, "inputs is empty", operator.command)
                 else:
                     self.assertEqual([a for a in operator.command() if a.startswith("--input")], flags)
+
+
+class Assets(unittest.TestCase):
+    def test_replace(self):
+        """A load in the place of a table updates the asset of its table, the drop of the old table none."""
+        for table, into, old, assets in (("a", None, None, 1), ("a", "b", None, 1), (None, "b", "a", 0), ("a", "b", "a", 0)):
+            operator = operators.BulkloadReplaceOperator(task_id="t", job="j", table=table, into=into, drop_old=old)
+            self.assertEqual(len(operator.outlets or ()), assets, (table, into, old))
 
 
 class Start(unittest.TestCase):
@@ -320,6 +329,27 @@ class Tries(unittest.TestCase):
                     self.ended()
                     self.assertEqual(self.execute(deferrable=deferrable), {"start": 1})
                     self.assertEqual(self.execute(), {"start": 2})  # the task was cleared
+
+    def test_cleared(self):
+        """A job that was done before the run of the DAG could begin makes each try skipped; one that was done later may be the work of a try."""
+        due, started = datetime(2026, 11, 20, 2, tzinfo=timezone.utc), datetime(2026, 11, 20, 3, tzinfo=timezone.utc)
+        for done, times, skipped in (
+            ("2026-11-20T01:59:59.5Z", {"run_after": due, "start_date": started}, True),
+            ("2026-11-20T01:59:59Z", {"data_interval_end": due}, True),
+            ("2026-11-20T02:00:01.123456789Z", {"run_after": due, "start_date": started}, False),
+            ("2026-11-20T02:30:00Z", {"run_after": started, "start_date": due}, False),
+            ("2026-11-20T01:00:00Z", {}, False),
+        ):
+            with self.subTest(done):
+                self.setUp()
+                self.plan(done + " 99", done + " 99")
+                for cleared in (False, True):
+                    op, context = self.attempt()
+                    context["dag_run"] = types.SimpleNamespace(**times)
+                    if skipped or not cleared:
+                        self.assertRaises(operators.AirflowSkipException, op.execute, context)
+                    else:
+                        self.assertEqual(op.execute(context), {"start": 2, "done_at": done})
 
     def test_outcome_of_others(self):
         """A failure is no outcome of a later try, nor is that of another command or of another run of the DAG."""

@@ -10,6 +10,7 @@ import signal
 import socket
 import time
 from collections.abc import Sequence
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -46,7 +47,7 @@ class BulkloadBaseOperator(BaseOperator):
 
     A retry is the same command and resumes the job; a program that an earlier try has left running is waited for.
     Exit codes 2, 3, 4, 5 and 8 fail the task at once, all others are retried as `retries` says. The task is skipped when
-    another run of the DAG has done the job before, and so are tasks behind it, unless their trigger_rule is none_failed.
+    another run of the DAG has done the job before, also after the task was cleared, and so are tasks behind it, unless their trigger_rule is none_failed.
 
     :param bulkload_conn_id: a connection of type bulkload; with none the worker's environment counts.
     :param state: instead of the connection's: hbase:TABLE, which all workers reach, or a directory. With several workers
@@ -175,7 +176,7 @@ class BulkloadBaseOperator(BaseOperator):
         return self._outcome(code, result, last, context, again)
 
     def _outcome(self, code: int | None, result: dict[str, Any], last: str, context: Any, again: bool) -> dict[str, Any]:
-        if code == 0 or code == ALREADY and (again or context["ti"].try_number > 1):
+        if code == 0 or code == ALREADY and (again or context["ti"].try_number > 1) and not done_before(context.get("dag_run"), result):
             return result  # an earlier try may have done it, and Airflow did not hear of it
         if code == ALREADY:
             context["ti"].xcom_push(key="return_value", value=result)
@@ -243,14 +244,14 @@ class BulkloadReplaceOperator(BulkloadRunOperator):
 
     :param max_deletes: rows of the table that may go, N or P%.
     :param into: a new table that is made and loaded instead, which is also the one of the asset then.
-    :param drop_old: instead of a load: drop this table, in whose place `into` was loaded.
+    :param drop_old: instead of a load: drop this table, in whose place `into` was loaded. No asset is updated then.
     """
 
     template_fields = ("max_deletes", "into", "drop_old", *BulkloadRunOperator.template_fields)
 
     def __init__(self, *, max_deletes: str | int | None = None, into: str | None = None, drop_old: str | None = None,
                  table: str | None = None, cluster: str = "hbase", **kwargs: Any) -> None:
-        super().__init__(**updates(cluster, into or table, kwargs))
+        super().__init__(**updates(cluster, None if drop_old else into or table, kwargs))
         self.max_deletes, self.into, self.drop_old, self.table = max_deletes, into, drop_old, table
 
     def command(self) -> list[str]:
@@ -361,6 +362,17 @@ class BulkloadCompareOperator(BulkloadBaseOperator):
 def flags(**values: Any) -> list[str]:
     """Flags of the program by their names, without those that have no value."""
     return [f"--{name.replace('_', '-')}={value}" for name, value in values.items() if value not in (None, "")]
+
+
+def done_before(dag_run: Any, result: dict[str, Any]) -> bool:
+    """Whether a job was done before a run of the DAG could begin: not by a try of that run. False if that is not known."""
+    times = [getattr(dag_run, name, None) for name in ("run_after", "data_interval_end", "start_date")]
+    due = times[0] or times[1]
+    try:
+        done = datetime.strptime(result["done_at"][:19] + "+0000", "%Y-%m-%dT%H:%M:%S%z")
+        return bool(due) and done < min(due, times[2] or due)  # a run may be due later than it is started by hand
+    except (KeyError, TypeError, ValueError):
+        return False
 
 
 def input_flags(inputs: str | Sequence[str] | None) -> list[str]:
