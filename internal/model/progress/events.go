@@ -70,6 +70,7 @@ type HFile struct {
 	Name   string // below the output directory
 	Region int    // ordinal in the plan; the regions of further tables follow those of the tables before them
 	Rows   int64
+	Cells  int64
 	Bytes  int64
 }
 

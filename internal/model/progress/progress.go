@@ -17,7 +17,8 @@ type Progress struct {
 	Written  int64           `json:"written_bytes"` // bytes of HFiles passed to the file system
 	HFiles   Amount          `json:"hfiles"`        // complete HFiles
 	Own      Amount          `json:"-"`             // of these, those of the job's own table; the rows of several families count once
-	Records  Records         `json:"-"`             // of the parts whose pass 1 has ended
+	OwnCells int64           `json:"-"`
+	Records  Records         `json:"-"` // of the parts whose pass 1 has ended
 	Warnings int             `json:"warnings"`
 	Tasks    Tasks           `json:"tasks,omitzero"` // of a job on YARN
 	Left     Left            `json:"left"`           // current estimate
@@ -173,6 +174,7 @@ func (t *Tracker) Events() Events {
 				if t.p.Start.Further(f) {
 					return
 				}
+				t.p.OwnCells += f.Cells
 				more := max(0, f.Rows-t.rows[f.Region])
 				t.p.Own = t.p.Own.plus(Amount{Files: 1, Rows: more, Bytes: f.Bytes})
 				if t.rows == nil {

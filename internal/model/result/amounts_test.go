@@ -42,13 +42,13 @@ func TestAmountsOfFiles(t *testing.T) {
 	e := tracker.Events()
 	for part := range 2 {
 		e.Start(progress.Start{Part: part + 1, Parts: 2, Regions: 2})
-		for _, f := range []progress.HFile{{Region: 0, Rows: 5, Bytes: 10}, {Region: 1, Rows: 6, Bytes: 10}, {Region: 1, Rows: 7, Bytes: 10}, {Region: 2, Rows: 100, Bytes: 10}} {
+		for _, f := range []progress.HFile{{Region: 0, Rows: 5, Cells: 9, Bytes: 10}, {Region: 1, Rows: 6, Cells: 8, Bytes: 10}, {Region: 1, Rows: 7, Cells: 7, Bytes: 10}, {Region: 2, Rows: 100, Cells: 100, Bytes: 10}} {
 			e.Hfile(f)
 		}
 	}
 	var r *Result
-	if m := r.Amounts(tracker.Progress()); m.Digest.Rows != 24 || m.HFiles != 6 || m.Bytes != 60 {
-		t.Errorf("%d rows, %d HFiles, %d bytes", m.Digest.Rows, m.HFiles, m.Bytes)
+	if m := r.Amounts(tracker.Progress()); m.Digest.Rows != 24 || m.Digest.Cells != 48 || m.HFiles != 6 || m.Bytes != 60 {
+		t.Errorf("%d rows, %d cells, %d HFiles, %d bytes", m.Digest.Rows, m.Digest.Cells, m.HFiles, m.Bytes)
 	}
 	if all := tracker.Progress().HFiles; all != (progress.Amount{Rows: 236, Files: 8, Bytes: 80}) {
 		t.Errorf("all files: %+v", all)

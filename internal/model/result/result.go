@@ -217,5 +217,5 @@ func (r *Result) Amounts(p progress.Progress) *manifest.Manifest {
 		}
 	}
 	return &manifest.Manifest{Records: max(read, p.Records.Read), Rejected: p.Records.Rejected, Filtered: p.Records.Filtered, HFiles: int(p.Own.Files), Bytes: p.Own.Bytes, SpillBytes: p.Spilled.Bytes,
-		Digest: manifest.Digest{Rows: p.Own.Rows}}
+		Digest: manifest.Digest{Rows: p.Own.Rows, Cells: p.OwnCells}}
 }

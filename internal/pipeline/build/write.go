@@ -257,7 +257,7 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 	}
 	for _, f := range files {
 		w.files = append(w.files, f.File)
-		w.events.Hfile(progress.HFile{Name: f.Name, Region: w.from + f.Region, Rows: f.Rows, Bytes: f.Bytes})
+		w.events.Hfile(progress.HFile{Name: f.Name, Region: w.from + f.Region, Rows: f.Rows, Cells: f.Cells, Bytes: f.Bytes})
 	}
 	w.digest.Add(p.part.Digest)
 	w.sum.Add(p.part.Sum)

@@ -131,7 +131,7 @@ func (e *Engine) Build(ctx context.Context, plan func(context.Context) (*share.P
 	e.clock(ctx, s.Application, a.Tasks)
 	for _, r := range a.Regions {
 		for _, f := range r.Files() {
-			e.Events.Hfile(progress.HFile{Name: f.Name, Region: r.InSort(), Rows: f.Rows, Bytes: f.Bytes})
+			e.Events.Hfile(progress.HFile{Name: f.Name, Region: r.InSort(), Rows: f.Rows, Cells: f.Cells, Bytes: f.Bytes})
 		}
 	}
 	return a, nil
