@@ -223,6 +223,8 @@ func TestChartRefuses(t *testing.T) {
 		"hadoop: {configMap: x}\njobs: {a: b}\nnightly: {a: {input: x}}\n":                                "schedule",
 		"hadoop: {configMap: x}\njobs: {a: b}\nonce: {a: {job: a, input: x}}\nkerberos: {principal: p}\n": "kerberos.keytabSecret",
 		"hadoop: {configMap: x}\nnigthly: {}\n":                                                           "nigthly",
+		"hadoop: {configMap: x}\nstate: /var/lib/bulkload\n":                                              "state",
+		"hadoop: {configMap: x}\nstate: ''\n":                                                             "state",
 		"hadoop: {configMap: x}\nparts: {phase: merges}\n":                                                "phase",
 		"hadoop: {configMap: x}\njobs: {a: 'family: f'}\nparts: {phase: load, name: b, job: a}\n":         "parts.table",
 		"hadoop: {configMap: x}\njobs: {a: 'tables: [{}]'}\nparts: {phase: load, name: b, job: a}\n":      "a has tables",
