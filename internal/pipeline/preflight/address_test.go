@@ -24,7 +24,7 @@ func haEnv(t *testing.T) *cluster.Env {
 // TestAddressOfHBase checks that files under another address than HBase's are refused: on another HDFS, HBase would copy them, and on its own HDFS
 // it refuses a NameNode's address in place of the nameservice (DistributedFileSystem.checkPath), and the reverse.
 func TestAddressOfHBase(t *testing.T) {
-	const copied, refused = "every file would be copied", "refuses files by another address"
+	const copied, refused, doubtful = "every file would be copied", "refuses files by another address", "one server by two names"
 	for name, c := range map[string]struct{ root, token, files, check, hint, load string }{
 		"nameservice":                {"hdfs://bulk/hbase", "", "hdfs://bulk/d", "", "", ""},
 		"a NameNode":                 {"hdfs://bulk/hbase", "", "hdfs://192.0.2.1:8020/d", refused, "hdfs://bulk/d", "hdfs://bulk/d"},
@@ -37,6 +37,8 @@ func TestAddressOfHBase(t *testing.T) {
 		"HBase by a nameservice, after it": {"hdfs://192.0.2.1:8020/hbase", "hdfs://bulk/hbase/staging/x", "hdfs://bulk/d", "", "", ""},
 		"default port and case":            {"hdfs://NN.invalid/hbase", "", "hdfs://nn.invalid:8020/d", "", "", ""},
 		"default port and case, reversed":  {"hdfs://nn.invalid:8020/hbase", "hdfs://nn.invalid:8020/hbase/staging/x", "hdfs://NN.invalid/d", "", "", ""},
+		"another name of the NameNode":     {"hdfs://localhost:8020/hbase", "hdfs://localhost:8020/hbase/staging/x", "hdfs://127.0.0.1:8020/d", doubtful, "hdfs://localhost:8020/d", ""},
+		"another name, it is said":         {"hdfs://localhost:8020/hbase", "", "hdfs://127.0.0.1:8020/d", "", "", ""},
 		"another HDFS":                     {"hdfs://bulk/hbase", "", "hdfs://192.0.2.9:8020/d", copied, "hdfs://bulk/d", "it would copy each file"},
 		"another port":                     {"hdfs://192.0.2.9:8020/hbase", "", "hdfs://192.0.2.9:8021/d", copied, "hdfs://192.0.2.9:8020/d", "it would copy each file"},
 	} {
@@ -47,7 +49,8 @@ func TestAddressOfHBase(t *testing.T) {
 			files, err := env.Conf.Resolve(c.files)
 			testcheck.Must(t, err)
 			got := checkNameservice(t.Context(), env.Conf, stagingFacts{location: files}, bulkFacts{token: c.token})
-			if want := map[bool]Severity{true: SeverityOK, false: SeverityError}[c.check == ""]; got.Severity != want || !strings.Contains(got.Message.String(), c.check) || !strings.Contains(got.Hint.String(), c.hint) {
+			want := map[string]Severity{"": SeverityOK, copied: SeverityError, refused: SeverityError, doubtful: SeverityWarning}[c.check]
+			if got.Severity != want || !strings.Contains(got.Message.String(), c.check) || !strings.Contains(got.Hint.String(), c.hint) {
 				t.Errorf("check: %+v, want %q and %q", got, c.check, c.hint)
 			}
 			err = OnHBase(t.Context(), env.Conf, files)

@@ -224,6 +224,8 @@ func checkNameservice(ctx context.Context, conf *hdfsio.Conf, s stagingFacts, b 
 		return bad(name, named, "staging is on %s and HBase on %s: every file would be copied while its region is locked", s.location.Authority, l.Authority)
 	case cluster.ByServer(ctx, s.location, l), b.token != "" && cluster.ByServer(ctx, l, s.location): // of its own address only HBase can be sure
 		return bad(name, named, "staging is on %s and HBase on %s: this is the same HDFS, but HBase refuses files by another address", s.location.Authority, l.Authority)
+	case b.token != "" && !cluster.SameAddress(l, s.location): // HBase compares names of hosts, and looks up those of IP addresses
+		return Doubtful(name, named, "staging is on %s and HBase on %s: one server by two names, and HBase may refuse files by another than its own", s.location.Authority, l.Authority)
 	}
 	return good(name, "staging and HBase are both on %s", l.Authority)
 }
