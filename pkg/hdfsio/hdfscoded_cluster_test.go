@@ -162,6 +162,12 @@ func (l *coded) directories(t *testing.T) {
 			t.Fatalf("created in a coded directory: %v", err)
 		}
 	}
+	below := l.dir + "/refused/job/_writing"
+	testcheck.Must(t, l.fs.MkdirAll(t.Context(), below, 0o711))
+	_, err := l.fs.Create(t.Context(), below+"/made", CreateOptions{})
+	if e, ok := errors.AsType[*FeatureError](err); !ok || !strings.HasSuffix(e.Advice, " -path "+l.dir+"/refused") {
+		t.Errorf("created below a coded directory: %v", err)
+	}
 	l.java(t, "org.apache.hadoop.hdfs.tools.ECAdmin", "-setPolicy", "-replicate", "-path", l.dir+"/refused")
 	writeFile(t, l.fs, name, []byte("x"), CreateOptions{})
 	if got := readFile(t, l.fs, name); string(got) != "x" {

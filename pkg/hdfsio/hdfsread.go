@@ -244,19 +244,30 @@ func (e *FeatureError) Error() string {
 	return fmt.Sprintf("%s %s: it is %s, which is not supported: %s", e.Op, e.Path, e.Feature, e.Advice)
 }
 
-// supported returns a [FeatureError] for op on name if i describes a file, or the parent directory of a new file, that this
-// client cannot read or write correctly: one with a policy of erasure coding that it does not read, or a directory whose new files are
-// erasure coded.
+// supported returns a [FeatureError] for op on name if i describes a file that this client cannot read correctly: one with a policy of
+// erasure coding that it does not read.
 func (i hdfsInfo) supported(op, name string) error {
 	p, coded := i.coding()
-	advice := "copy it to a replicated directory (hdfs dfs -cp)"
-	switch {
-	case !coded, !i.IsDir() && p.Supported():
+	if !coded || p.Supported() {
 		return nil
-	case i.IsDir():
-		advice = "give it replicas by hdfs ec -setPolicy -replicate -path " + path.Dir(name)
 	}
-	return &FeatureError{op, name, "erasure coded (" + p.Name + ")", advice}
+	return &FeatureError{op, name, "erasure coded (" + p.Name + ")", "copy it to a replicated directory (hdfs dfs -cp)"}
+}
+
+// codedFrom returns the highest directory from which dir has its policy of erasure coding: a directory that a job has made in it is gone
+// when someone reads the message.
+func (h *HDFS) codedFrom(ctx context.Context, dir string, policy dfs.Policy) string {
+	for dir != "/" {
+		above, err := h.stat(ctx, "create", path.Dir(dir))
+		if err != nil {
+			break
+		}
+		if p, coded := above.coding(); !coded || p.Name != policy.Name {
+			break
+		}
+		dir = path.Dir(dir)
+	}
+	return dir
 }
 
 // checkTarget refuses directories with an erasure coding policy, see [FeatureError].
@@ -275,8 +286,9 @@ func (h *HDFS) checkTarget(ctx context.Context, name string) error {
 	if !info.IsDir() {
 		return &fs.PathError{Op: "create", Path: name, Err: syscall.ENOTDIR}
 	}
-	if err := info.supported("create", name); err != nil {
-		return err
+	if p, coded := info.coding(); coded {
+		advice := "give it replicas by hdfs ec -setPolicy -replicate -path " + h.codedFrom(ctx, dir, p)
+		return &FeatureError{"create", name, "erasure coded (" + p.Name + ")", advice}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

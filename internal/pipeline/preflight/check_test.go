@@ -220,6 +220,7 @@ func stagingFindings() []finding {
 		{"quota", checkProbe(stagingFacts{step: "make", probeErr: &fs.PathError{Op: "mkdir", Path: "/b", Err: hdfsio.ErrQuota}}, "tina"), SeverityError, "mkdir /b: quota exceeded", "another directory"},
 		{"a DataNode dies", checkProbe(stagingFacts{step: "write a file in", probeErr: &hdfsio.RewriteError{Path: "/b/file", Err: errors.New("it refuses with status 1")}}, "tina"), SeverityError, "it refuses with status 1", "run it again"},
 		{"HDFS is full", checkProbe(stagingFacts{step: "write a file in", probeErr: &fs.PathError{Op: "write", Path: "/b/file", Err: hdfsio.ErrNoSpace}}, "tina"), SeverityError, "write /b/file: no space", "or name another directory"},
+		{"erasure coded", checkProbe(stagingFacts{step: "write a file in", probeErr: &hdfsio.FeatureError{Op: "create", Path: "/b/file", Feature: "erasure coded (XOR)", Advice: "give it replicas"}}, "tina"), SeverityError, "which is not supported: give it replicas", "or name another directory"},
 		{"HDFS in safe mode", checkRoundTrip(bulkFacts{asked: true, prepareErr: &loader.RemoteError{Class: "org.apache.hadoop.hdfs.server.namenode.SafeModeException", Message: "Name node is in safe mode."}}, "tina"), SeverityError, "is in safe mode", "run it again"},
 		{"owner differs", checkProbe(stagingFacts{owner: "svc"}, "tina"), SeverityError, "will belong to svc, but HBase calls are made as tina", "`user`"},
 	}

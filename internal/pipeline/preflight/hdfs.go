@@ -157,6 +157,8 @@ func checkProbe(s stagingFacts, user string) Check {
 		return bad(name, setting.Textf("or name another directory with %s", setting.Staging), "user %s cannot %s %s: %s", user, s.step, s.location, oneLine{s.probeErr}).later(fail.HDFS)
 	case hdfsio.Unavailable(s.probeErr), errors.Is(s.probeErr, hdfsio.ErrRewrite): // the file was created, so DataNodes fail
 		return bad(name, "run it again", "user %s cannot %s %s: %s", user, s.step, s.location, oneLine{s.probeErr}).later(fail.HDFS)
+	case is[*hdfsio.FeatureError](s.probeErr):
+		return bad(name, setting.Textf("or name another directory with %s", setting.Staging), "user %s cannot %s %s: %s", user, s.step, s.location, oneLine{s.probeErr})
 	case s.probeErr != nil:
 		return bad(name, hint, "user %s cannot %s %s: %s", user, s.step, s.location, oneLine{s.probeErr})
 	case s.owner != "" && s.owner != user:
