@@ -54,3 +54,20 @@ func TestRightsToCreate(t *testing.T) {
 		t.Errorf("prepare: %v", err)
 	}
 }
+
+// TestSnapshotOfNoTable asks for a snapshot of a table that does not exist, for which a master with access control would abort.
+func TestSnapshotOfNoTable(t *testing.T) {
+	t.Parallel()
+	cluster := testcluster.Own(t, testcluster.Guarded())
+	name := testcheck.Name(t)
+	for _, user := range []string{"nobody", "hbase"} {
+		b := newBenchOn(t, cluster, func(c *Config) { c.EffectiveUser = user })
+		none := TableName{"default", name + "_none"}
+		if err := b.Snapshot(t.Context(), none, name, 0); !errors.Is(err, ErrTableNotFound) {
+			t.Errorf("snapshot as %s: %v", user, err)
+		}
+		testcheck.Must(t, b.EndSnapshot(t.Context(), none, name, 0))
+	}
+	hbase := newBenchOn(t, cluster, func(c *Config) { c.EffectiveUser = "hbase" })
+	testcheck.Must(t, hbase.CreateTable(t.Context(), TableSpec{Name: TableName{"default", name}, Families: testFamilies})) // the master serves
+}

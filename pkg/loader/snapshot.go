@@ -43,6 +43,10 @@ const (
 // moves or a server dies; without one, as older masters always, it asks the servers through ZooKeeper, and an answer that
 // it misses is waited for until the snapshot is given up (MasterRpcServices.snapshot of HBase 2.6.4).
 func (c *Cluster) Snapshot(ctx context.Context, table TableName, name string, created int64) error {
+	// A master with access control aborts when it is asked for a snapshot of a table that does not exist (AccessController.preSnapshot, 2.6.4).
+	if _, _, err := c.tableStateAt(ctx, table); err != nil {
+		return fmt.Errorf("snapshot %s: %w", name, err)
+	}
 	s := &pb.SnapshotDescription{Name: &name, Table: proto.String(table.String()), Type: pb.SnapshotDescription_FLUSH.Enum()}
 	if created != 0 {
 		s.CreationTime = &created // the master keeps it (SnapshotDescriptionUtils.validate, 2.6)
