@@ -84,7 +84,7 @@ func With(k Kind, err error) error {
 	} else if ok && k == Input && !e.Final() {
 		k = HDFS // it fails until the KMS is available
 	}
-	if _, ok := errors.AsType[*loader.DeniedError](err); ok && k == Load {
+	if _, ok := errors.AsType[*loader.DeniedError](err); k == Load && (ok || hbaserpc.Threw(err, "AccessDeniedException")) {
 		k = Check // it fails until the permission is granted
 	}
 	return &Error{Kind: k, Err: err}
