@@ -17,13 +17,13 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// openFiles returns the command that lets a user read HBase's files, later ones too, and more of HBase's directories.
-func openFiles(user, root string, more ...string) string {
-	command := fmt.Sprintf("hdfs dfs -setfacl -R -m user:%s:r-x,default:user:%[1]s:r-x", user)
+// openFiles returns the commands that let a user read HBase's files, later ones too, and more of HBase's directories. One names one directory:
+// hdfs dfs -setfacl takes no more.
+func openFiles(user, root string, more ...string) (commands []string) {
 	for _, dir := range append([]string{"data", "archive"}, more...) {
-		command += " " + path.Join(root, dir)
+		commands = append(commands, fmt.Sprintf("hdfs dfs -setfacl -R -m user:%s:r-x,default:user:%[1]s:r-x %s", user, path.Join(root, dir)))
 	}
-	return command
+	return commands
 }
 
 // reads returns the statements for the tables that the job reads, and reports whether it reads HBase's files: those of a snapshot.
@@ -91,7 +91,11 @@ func (f *checkFacts) grants() []string {
 		if files {
 			why, more = "which the job reads", []string{".hbase-snapshot"}
 		}
-		lines = append(lines, fmt.Sprintf("# HBase's files, %s, as HDFS's superuser", why), openFiles(f.user, root, more...), fmt.Sprintf("hdfs dfs -setfacl -m user:%s:--x %s", user, root))
+		lines = append(lines, fmt.Sprintf("# HBase's files, %s, as HDFS's superuser", why), fmt.Sprintf("hdfs dfs -setfacl -m user:%s:--x %s", user, root))
+		lines = append(lines, openFiles(user, root, more...)...)
+		if f.env.Conf.Value("hbase.security.authentication") == "kerberos" { // MasterFileSystem.checkSubDir, 2.6.4
+			lines = append(lines, "# HBase's master takes these rights away when it starts, unless its hbase-site.xml has hbase.rootdir.perms 750")
+		}
 	}
 	for _, input := range f.security.inputs {
 		lines = append(lines, fmt.Sprintf("hdfs dfs -setfacl -R -m user:%s:r-x %s", user, input))

@@ -301,7 +301,7 @@ func checkFiles(err error, user, root string) Check {
 	if err == nil {
 		return Check{}
 	}
-	c := bad("files to verify", setting.Textf("%s, or give %s sample or full", openFiles(user, root), setting.Verify), "%s", oneLine{err})
+	c := bad("files to verify", setting.Textf("%s; or give %s sample or full", strings.Join(openFiles(user, root), "; "), setting.Verify), "%s", oneLine{err})
 	if k := fail.KindOf(err); k == fail.Load || k == fail.HDFS {
 		return c.later(k)
 	}

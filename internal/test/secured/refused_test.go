@@ -170,7 +170,7 @@ func testGrants(t *testing.T, s *site) {
 		[]string{"-chmod", "-R", "700", dir}, []string{"-setfacl", "-m", "user:" + testcluster.Nobody + ":--x", dir})
 	testcheck.Must(t, err)
 	own := s.as(testcluster.Nobody)
-	staging := []string{"--staging", dir + "/jobs"}
+	staging := []string{"--staging", dir + "/jobs", "--verify", "files"} // HBase's files are closed, too
 	if r := own.do(t, own.loading(e, table, staging...)...); r.code == 0 {
 		t.Fatal("a user without rights loads the table")
 	}
