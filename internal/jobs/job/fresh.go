@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 )
@@ -75,6 +76,9 @@ func (f *freshTable) make(ctx context.Context, env *cluster.Env, c *loader.Clust
 	if st.Fresh == nil && f.compares() {
 		if err := c.Lacks(ctx, f.Old, loader.Admin); err != nil {
 			return cluster.Failure(setting.Errorf("a snapshot of table %s is compared with the export (%s 100%% needs none): %w", f.Old, setting.MaxDeletes, err))
+		}
+		if err := tablesource.MayRead(ctx, env, f.Old); err != nil {
+			return err
 		}
 	}
 	return fresh.Make(ctx, env, c, st, f.Request)

@@ -261,10 +261,12 @@ type checkFacts struct {
 	readErr    error // of reading a row that does not exist
 	adminErr   error
 	filesErr   error // of reading the files by which the job is verified
-	staging    stagingFacts
-	inputs     inputFacts
-	machine    machineFacts
-	security   securityFacts
+	// readFilesErr is of the files of tables that the job reads: the user may not read them.
+	readFilesErr error
+	staging      stagingFacts
+	inputs       inputFacts
+	machine      machineFacts
+	security     securityFacts
 }
 
 func (f *checkFacts) checks(ctx context.Context) []Check {
@@ -292,7 +294,8 @@ func (f *checkFacts) checks(ctx context.Context) []Check {
 	if f.table.State == loader.Enabled {
 		maxSize := f.table.MaxFileSize
 		all = append(all, checkRegions(f.regions, f.regionsErr, f.status), checkRegionSize(len(f.regions), f.inputs, maxSize, f.env.Conf.Value("hbase.hregion.max.filesize")),
-			checkKey(f.spec, f.regions), checkQuota(f.quota, f.quotaErr, f.inputs), checkRoundTrip(f.bulk, f.user), checkRead(f.readErr, f.name), checkAdmin(f.adminErr, f.name), checkFiles(f.filesErr, f.user, verify.Root(f.env)), checkHBaseStaging(f.bulk))
+			checkKey(f.spec, f.regions), checkQuota(f.quota, f.quotaErr, f.inputs), checkRoundTrip(f.bulk, f.user), checkRead(f.readErr, f.name), checkAdmin(f.adminErr, f.name), checkFiles(f.filesErr, f.user, verify.Root(f.env)),
+			checkReadFiles(f.readFilesErr, f.user, verify.Root(f.env)), checkHBaseStaging(f.bulk))
 	}
 	return present(append(all, f.withoutTable(ctx)...))
 }

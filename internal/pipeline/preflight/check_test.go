@@ -192,7 +192,10 @@ func TestGrantsOfFiles(t *testing.T) {
 	if away := checkFiles(fail.With(fail.Load, errors.New("no answer")), "tina", "/hbase"); away.Passing != fail.Load {
 		t.Errorf("no answer: %+v", away)
 	}
-	if c := checkFiles(nil, "tina", "/hbase"); c.Name != "" {
+	if c := checkReadFiles(errors.New("tina may not"), "tina", "/hbase"); c.Severity != SeverityError || !strings.Contains(c.Hint.String(), "r-x /hbase/archive; hdfs dfs -setfacl -R -m user:tina:r-x,default:user:tina:r-x /hbase/.hbase-snapshot") {
+		t.Errorf("a snapshot: %+v", c)
+	}
+	if c := checkFiles(nil, "tina", "/hbase"); c.Name != "" || checkReadFiles(nil, "tina", "/hbase").Name != "" {
 		t.Errorf("readable: %+v", c)
 	}
 }

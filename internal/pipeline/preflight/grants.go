@@ -26,9 +26,12 @@ func openFiles(user, root string, more ...string) (commands []string) {
 	return commands
 }
 
-// reads returns the statements for the tables that the job reads, and reports whether it reads HBase's files: those of a snapshot.
-func (f *checkFacts) reads() (statements []string, files bool) {
-	files = f.spec.Replace
+// reads returns the statements for the tables that the job reads, the tables that it reads by their files, and whether it reads HBase's files:
+// those of such a table, or of a snapshot.
+func (f *checkFacts) reads() (statements []string, tables []loader.TableName, files bool) {
+	if files = f.spec.Replace; files {
+		tables = append(tables, f.name)
+	}
 	for _, input := range f.spec.Inputs {
 		rights, scan := "RA", tablesource.ReadBy(f.spec.ReadBy) == tablesource.ByScan
 		if scan {
@@ -37,9 +40,12 @@ func (f *checkFacts) reads() (statements []string, files bool) {
 		files = files || cluster.IsTable(input) && !scan
 		if name, err := loader.ParseTableName(strings.TrimPrefix(input, cluster.TableScheme)); err == nil && strings.HasPrefix(input, cluster.TableScheme) {
 			statements = append(statements, fmt.Sprintf("grant '%s', '%s', '%s'", f.user, rights, name))
+			if !scan {
+				tables = append(tables, name)
+			}
 		}
 	}
-	return statements, files
+	return statements, tables, files
 }
 
 // unasked returns why the rights are not complete: HBase or HDFS could not be asked. It is nil if both were.
@@ -70,8 +76,8 @@ func (f *checkFacts) grants() []string {
 		lines = append(lines, "# not complete: HBase or HDFS could not be asked")
 	}
 	lines = append(lines, "# HBase, by hbase shell", fmt.Sprintf("grant '%s', '%s', '%s'", user, rights, f.name))
-	tables, files := f.reads()
-	lines = append(lines, tables...)
+	statements, _, files := f.reads()
+	lines = append(lines, statements...)
 	if l := f.staging.location; l.Path != "" {
 		lines = append(lines, "# HDFS, as its superuser",
 			fmt.Sprintf("hdfs dfs -mkdir -p %s", l.Path), fmt.Sprintf("hdfs dfs -chown %s %s", user, l.Path), fmt.Sprintf("hdfs dfs -chmod 711 %s", l.Path))

@@ -16,6 +16,7 @@ import (
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/tablesource"
 	"bulkload/internal/pipeline/verify"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
@@ -77,6 +78,7 @@ func (f *checkFacts) askHBase(ctx context.Context) {
 	if f.spec.Verify == "files" {
 		wg.Go(func() { f.filesErr = f.askFiles(ctx) })
 	}
+	wg.Go(func() { f.readFilesErr = f.askReadFiles(ctx) })
 	if f.spec.Replace || f.options.Snapshot {
 		wg.Go(func() { f.adminErr = c.Lacks(ctx, f.name, loader.Admin) })
 	}
@@ -94,6 +96,20 @@ func (f *checkFacts) askFiles(ctx context.Context) error {
 		facts.Families = append(facts.Families, spec.Family{Name: name})
 	}
 	return s.Readable(ctx, facts)
+}
+
+// askReadFiles looks for the right to read the files of tables of which the job takes snapshots.
+func (f *checkFacts) askReadFiles(ctx context.Context) error {
+	_, tables, _ := f.reads()
+	if len(tables) == 0 || tablesource.ReadBy(f.spec.ReadBy) == tablesource.ByAuto && !f.spec.Replace {
+		return nil
+	}
+	for _, t := range tables {
+		if err := tablesource.MayRead(ctx, f.env, t); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // families returns the job's families that exist in the table.
@@ -306,6 +322,14 @@ func checkFiles(err error, user, root string) Check {
 		return c.later(k)
 	}
 	return c
+}
+
+// checkReadFiles reports whether the user may not read the files of a table that the job reads from a snapshot.
+func checkReadFiles(err error, user, root string) Check {
+	if err == nil {
+		return Check{}
+	}
+	return bad("files to read", setting.Textf("%s", strings.Join(openFiles(user, root, ".hbase-snapshot"), "; ")), "the job reads a snapshot, and %s", oneLine{err})
 }
 
 // checkAdmin reports whether the user lacks the right to take the job's snapshot.

@@ -215,7 +215,7 @@ func TestFilesDenied(t *testing.T) {
 
 	for _, by := range []tablesource.ReadBy{"", tablesource.ByFiles} {
 		_, err = tablesource.Open(t.Context(), env, ref, tablesource.Options{By: by})
-		if fail.KindOf(err) != fail.HDFS || !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "user tina may not read HBase's directory") || !strings.Contains(err.Error(), "give `read_by` scan") {
+		if fail.KindOf(err) != fail.Check || !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "user tina may not read HBase's directory") || !strings.Contains(err.Error(), "give `read_by` scan") {
 			t.Errorf("by %q: %v", by, err)
 		}
 	}
@@ -248,7 +248,7 @@ func TestFilesDenied(t *testing.T) {
 	testcheck.Must(t, src.Close(t.Context()))
 	// Only a denial by HDFS leads to a scan.
 	none := tablesource.Ref{Table: loader.TableName{Namespace: "test", Qualifier: "none"}}
-	for _, by := range []tablesource.ReadBy{tablesource.ByAuto, tablesource.ByScan} {
+	for _, by := range []tablesource.ReadBy{tablesource.ByFiles, tablesource.ByAuto, tablesource.ByScan} {
 		if _, err := tablesource.Open(t.Context(), env, none, tablesource.Options{By: by}); err == nil || errors.Is(err, fs.ErrPermission) {
 			t.Errorf("a table that is not there, by %s: %v", by, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"time"
 
 	"bulkload/internal/base/cleanup"
@@ -147,6 +148,9 @@ func (s *Source) openFiles(ctx context.Context, o Options) (err error) {
 		now := time.Now()
 		name = cmp.Or(o.Name, NewName(s.ref.Table, now))
 		o.Created = cmp.Or(o.Created, now.UnixMilli())
+		if err := passes(ctx, s.env, s.ref.Table); err != nil {
+			return cmp.Or(absent(ctx, s.env, s.ref.Table), s.unreadable(err))
+		}
 		if err := takeSnapshot(ctx, s.env, s.ref.Table, name, o.Created); err != nil {
 			if ctx.Err() != nil && o.Name == "" && !o.Keep {
 				err = errors.Join(err, Abandon(ctx, s.env, s.ref.Table, name, o.Created))
@@ -181,7 +185,20 @@ func (s *Source) openFiles(ctx context.Context, o Options) (err error) {
 	}
 	if err != nil {
 		s.Snapshot = nil
-		return s.unreadable(root, err)
+		return s.unreadable(err)
+	}
+	return nil
+}
+
+// absent returns an error if a table does not exist.
+func absent(ctx context.Context, env *cluster.Env, table loader.TableName) error {
+	c, err := env.Dial(ctx)
+	if err != nil {
+		return fail.With(fail.Load, err)
+	}
+	defer c.Close()
+	if _, err := c.Describe(ctx, table); errors.Is(err, loader.ErrTableNotFound) {
+		return fail.With(fail.Input, err)
 	}
 	return nil
 }
@@ -237,22 +254,51 @@ func (s *Source) probe(ctx context.Context) error {
 	return nil
 }
 
+// passes returns an error that matches [fs.ErrPermission] if the user may not pass HBase's directories down to a table's files and to snapshots,
+// so that no snapshot is taken that could not be read.
+func passes(ctx context.Context, env *cluster.Env, table loader.TableName) error {
+	fsys, root, err := env.Resolve(cluster.Root(env.Conf))
+	if err != nil {
+		return nil // reading the snapshot reports it
+	}
+	for _, name := range []string{".hbase-snapshot/.tmp", path.Join("data", table.Namespace, table.Qualifier, ".tabledesc")} {
+		if _, err := fsys.Stat(ctx, path.Join(root, name)); errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+	}
+	return nil
+}
+
+// MayRead returns an error that matches [fs.ErrPermission] if HDFS does not let the user read the files of a table, before a snapshot of it is taken.
+func MayRead(ctx context.Context, env *cluster.Env, table loader.TableName) error {
+	if err := passes(ctx, env, table); err != nil {
+		return cmp.Or(absent(ctx, env, table), denied(env, err))
+	}
+	return nil
+}
+
+// denied adds advice to an error about missing permissions on HBase's directory.
+func denied(env *cluster.Env, err error) error {
+	user, userErr := env.User()
+	if userErr != nil {
+		user = "this user"
+	}
+	return fail.With(fail.Check, fmt.Errorf("%w: user %s may not read HBase's directory %s: open its data, archive and .hbase-snapshot by an ACL of HDFS, with hbase.rootdir.perms 750, or run as HBase's user",
+		err, user, cluster.Root(env.Conf)))
+}
+
 // unreadable adds advice to an error about a snapshot that cannot be read from HDFS.
-func (s *Source) unreadable(root string, err error) error {
+func (s *Source) unreadable(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		user, userErr := s.env.User()
-		if userErr != nil {
-			user = "this user"
-		}
-		err = fmt.Errorf("%w: user %s may not read HBase's directory %s; run as HBase's user, or have hbase.rootdir.perms 750 and the user in HBase's group", err, user, root)
+		err = denied(s.env, err)
 		if s.ref.Snapshot == "" {
 			s.denied = true
 			if !s.only {
 				err = setting.Errorf("%w; or give %s scan, for which HBase's own rights count", err, setting.ReadBy)
 			}
 		}
-		return fail.With(fail.HDFS, err)
+		return err
 	case errors.Is(err, fs.ErrNotExist):
 		return fail.With(fail.Input, fmt.Errorf("%w: list_snapshots of hbase shell shows which there are", err))
 	case errors.Is(err, snapshot.ErrUnsupported) && s.only:
