@@ -24,7 +24,7 @@
 //   - Create and Rename refuse an existing target with [fs.ErrExist]. For a small interim file Finish does so instead of
 //     Create.
 //   - Modes are applied exactly, except that [Local].MkdirAll lets the owner write to and pass the parents that it
-//     creates. No umask is applied, neither by the process nor by the NameNode.
+//     creates. No umask is applied, neither by the process nor by the NameNode: see [Masked].
 //   - Errors match fs.ErrNotExist, fs.ErrExist and fs.ErrPermission with errors.Is.
 //
 // Every call takes a context, and every network operation has its own deadline, so no call blocks forever. Any number of goroutines

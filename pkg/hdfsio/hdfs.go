@@ -45,6 +45,8 @@ type HDFSOptions struct {
 	Security *Security
 	// Keys are the settings for requests for data keys of files in encryption zones.
 	Keys Keys
+	// Umask has the rights that [Masked] takes away. [Conf.HDFSOptions] sets it.
+	Umask fs.FileMode
 	// Log gets a line for each retry. Default: none.
 	Log *slog.Logger
 }

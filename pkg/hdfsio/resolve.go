@@ -189,6 +189,7 @@ func (c *Conf) HDFSOptions(l Location, log *slog.Logger) (HDFSOptions, error) {
 		User:                name,
 		UseDatanodeHostname: c.Bool("dfs.client.use.datanode.hostname", false),
 		Keys:                Keys{Provider: cmp.Or(c.Value("hadoop.security.key.provider.path"), c.Value("dfs.encryption.key.provider.uri"))},
+		Umask:               parseUmask(c.Value("fs.permissions.umask-mode")),
 		Log:                 log,
 	}, nil
 }

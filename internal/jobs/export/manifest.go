@@ -48,7 +48,7 @@ func (m *Manifest) save(ctx context.Context, d *exportdir.Dir) error {
 		return err
 	}
 	writing := path.Join(d.Path, exportdir.Writing, exportdir.ManifestName)
-	if err := hdfsio.WriteFile(ctx, d.FS, writing, bytes.NewReader(append(b, '\n')), hdfsio.CreateOptions{}); err != nil {
+	if err := hdfsio.WriteFile(ctx, d.FS, writing, bytes.NewReader(append(b, '\n')), d.NewFile()); err != nil {
 		return err
 	}
 	return d.FS.Rename(ctx, writing, path.Join(d.Path, exportdir.ManifestName))

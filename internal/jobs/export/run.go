@@ -218,7 +218,7 @@ func (f *partFile) name() string {
 func (f *partFile) writing() string { return path.Join(f.export.dir.Path, exportdir.Writing, f.name()) }
 
 func (f *partFile) open() (err error) {
-	if f.file, err = f.export.dir.FS.Create(f.ctx, f.writing(), hdfsio.CreateOptions{}); err != nil {
+	if f.file, err = f.export.dir.FS.Create(f.ctx, f.writing(), f.export.dir.NewFile()); err != nil {
 		return err
 	}
 	f.out = newOutput(f.file)

@@ -44,6 +44,11 @@ type Dir struct {
 	made bool // the directory was created for the job
 }
 
+// NewFile returns the options of the export's files: they have rows, so others may read them only as far as the umask lets them.
+func (d *Dir) NewFile() hdfsio.CreateOptions {
+	return hdfsio.CreateOptions{Perm: hdfsio.Masked(d.FS, 0o666)}
+}
+
 // claim identifies the job that writes an export.
 type claim struct {
 	Token string `json:"token"`
@@ -104,7 +109,7 @@ func (d *Dir) read(ctx context.Context) (c claim, err error) {
 // existing file.
 func (d *Dir) claim(ctx context.Context, c claim) (err error) {
 	below := path.Join(d.Path, Writing)
-	if err := d.FS.MkdirAll(ctx, below, 0o755); err != nil {
+	if err := d.FS.MkdirAll(ctx, below, hdfsio.Masked(d.FS, 0o777)); err != nil {
 		return err
 	}
 	name := path.Join(below, claimName+"."+c.Token)
@@ -125,7 +130,7 @@ func (d *Dir) claim(ctx context.Context, c claim) (err error) {
 		return err
 	}
 	_ = d.FS.Remove(ctx, name) // from an attempt that was killed
-	if err := hdfsio.WriteFile(ctx, d.FS, name, bytes.NewReader(b), hdfsio.CreateOptions{}); err != nil {
+	if err := hdfsio.WriteFile(ctx, d.FS, name, bytes.NewReader(b), d.NewFile()); err != nil {
 		return err
 	}
 	if err = d.FS.Rename(ctx, name, path.Join(below, claimName)); errors.Is(err, fs.ErrExist) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"bulkload/internal/model/fail"
@@ -154,5 +155,23 @@ func TestRetain(t *testing.T) {
 	}
 	if d, err := Held(t.Context(), fsys, "/out", "ours"); d != nil || err != nil {
 		t.Errorf("%v, %v", d, err)
+	}
+}
+
+// TestUmask checks that others get no right to the rows of an export that the umask denies them.
+func TestUmask(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o077))
+	dir := path.Join(t.TempDir(), "out")
+	d, _, err := Claim(t.Context(), hdfsio.Local{}, dir, "ours")
+	testcheck.Must(t, err)
+	for _, name := range []string{dir, path.Join(dir, Writing), path.Join(dir, Writing, claimName)} {
+		info, err := os.Stat(name)
+		testcheck.Must(t, err)
+		if info.Mode()&0o077 != 0 {
+			t.Errorf("%s has mode %s", name, info.Mode())
+		}
+	}
+	if o := d.NewFile(); o.Perm != 0o600 {
+		t.Errorf("files get mode %04o", o.Perm)
 	}
 }
