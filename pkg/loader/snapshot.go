@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"regexp"
 	"strings"
@@ -34,10 +35,17 @@ const (
 	snapshotNonceGroup = 2 // SnapshotRequest.nonce_group
 	snapshotNonce      = 3 // .nonce
 	snapshotProcedure  = 2 // SnapshotResponse.proc_id
+	snapshotTTL        = 8 // SnapshotDescription.ttl
 )
+
+// snapshotForever is the lifetime, in seconds, of a snapshot that never expires, whatever hbase.master.snapshot.ttl says: with 0 and above it the
+// master takes the site's, and below it the snapshot expires (SnapshotDescriptionUtils, 2.4 to 3.0).
+const snapshotForever = math.MaxInt64 / 1000
 
 // Snapshot flushes a table, takes a snapshot of it, and waits until it is complete, at most [Config.ProcedureTimeout]. created is the
 // creation time, in milliseconds, by which [Cluster.SnapshotTime] distinguishes it from another of that name; 0: the master's clock.
+//
+// The snapshot has no lifetime: it stays until it is deleted, also where hbase.master.snapshot.ttl gives others one.
 //
 // The request carries a nonce. A master from 2.6 on then takes the snapshot by a procedure, which continues when a region
 // moves or a server dies; without one, as older masters always, it asks the servers through ZooKeeper, and an answer that
@@ -51,6 +59,7 @@ func (c *Cluster) Snapshot(ctx context.Context, table TableName, name string, cr
 	if created != 0 {
 		s.CreationTime = &created // the master keeps it (SnapshotDescriptionUtils.validate, 2.6)
 	}
+	s.ProtoReflect().SetUnknown(frames.AppendNumber(nil, snapshotTTL, snapshotForever))
 	resp, err := c.requestSnapshot(ctx, s)
 	if id, ok := varintField(resp.ProtoReflect().GetUnknown(), snapshotProcedure); err == nil && ok {
 		err = c.procedure(ctx, id)

@@ -10,6 +10,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -47,8 +48,11 @@ func Own(t testing.TB, o Options) *Cluster {
 // other.
 func Harmed() Options { return Options{RegionServers: 2} }
 
+// SnapshotLife is the lifetime of snapshots that are taken on a [Guarded] cluster without one of their own.
+const SnapshotLife = time.Hour
+
 // Guarded returns the options of a cluster with optional features of HBase: access control, with simple authentication and the user of
-// the tests as a superuser; space quotas, which servers check each second; and replication of bulk loads.
+// the tests as a superuser; space quotas, which servers check each second; replication of bulk loads; and a lifetime of snapshots.
 func Guarded() Options {
 	const access = "org.apache.hadoop.hbase.security.access.AccessController"
 	superusers := []string{HBaseAdmin}
@@ -60,6 +64,7 @@ func Guarded() Options {
 		"hbase.coprocessor.master.classes": access, "hbase.coprocessor.regionserver.classes": access, "hbase.coprocessor.region.classes": access,
 		"hbase.quota.enabled":                "true",
 		"hbase.replication.bulkload.enabled": "true", "hbase.replication.cluster.id": "test",
+		"hbase.master.snapshot.ttl": strconv.Itoa(int(SnapshotLife / time.Second)),
 	}
 	for _, chore := range []string{
 		"hbase.master.quotas.observer", "hbase.regionserver.quotas.fs.utilization", "hbase.regionserver.quotas.region.size.reporting",
