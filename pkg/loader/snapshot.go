@@ -21,6 +21,9 @@ import (
 // ErrSnapshotExists is the error of a snapshot whose name is in use, for this table or another.
 var ErrSnapshotExists = errors.New("snapshot exists already")
 
+// ErrNoSnapshots is the error of a snapshot where HBase takes none.
+var ErrNoSnapshots = errors.New("HBase takes no snapshots here")
+
 // ErrSnapshotLinks is the error of a snapshot that HBase cannot take: it takes a link to a file, TABLE=REGION-FILE, for a reference, FILE.REGION.
 var ErrSnapshotLinks = errors.New("HBase takes links to files of a table whose name begins with hex digits and a dot for references: major_compact the table and repeat")
 
@@ -72,8 +75,11 @@ func (c *Cluster) Snapshot(ctx context.Context, table TableName, name string, cr
 	case snapshotRefused(err, "doesn't exist, can't take snapshot"): // SnapshotManager.takeSnapshotInternal, 2.6
 		return fmt.Errorf("table %s: %w", table, ErrTableNotFound)
 	}
-	if e, ok := errors.AsType[*RemoteError](err); ok && linksTaken.MatchString(e.Message) {
+	switch e, ok := errors.AsType[*RemoteError](err); {
+	case ok && linksTaken.MatchString(e.Message):
 		err = fmt.Errorf("%w: %w", ErrSnapshotLinks, err)
+	case hbaserpc.SnapshotsOff(err):
+		err = fmt.Errorf("%w: %w", ErrNoSnapshots, err)
 	}
 	if err != nil {
 		return fmt.Errorf("snapshot %s of table %s: %w", name, table, c.denied(err, "ADMIN", "A", table.String()))
@@ -132,6 +138,11 @@ func (c *Cluster) SnapshotTime(ctx context.Context, table TableName, name string
 func (c *Cluster) DeleteSnapshot(ctx context.Context, table TableName, name string) error {
 	s := &pb.SnapshotDescription{Name: &name, Table: proto.String(table.String())}
 	err := c.master(ctx, "DeleteSnapshot", &pb.DeleteSnapshotRequest{Snapshot: s}, &pb.DeleteSnapshotResponse{})
+	if hbaserpc.SnapshotsOff(err) { // it may say so of a snapshot that was never taken
+		if _, ok, missing := c.SnapshotTime(ctx, table, name); missing == nil && !ok {
+			return nil
+		}
+	}
 	if err != nil && !hbaserpc.Threw(err, "SnapshotDoesNotExistException") {
 		return fmt.Errorf("delete snapshot %s of table %s: %w", name, table, c.denied(err, "ADMIN", "A", table.String()))
 	}

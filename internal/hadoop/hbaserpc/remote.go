@@ -88,6 +88,13 @@ func (e *RemoteError) uninitialized() bool {
 	return strings.HasPrefix(e.Message, `Cannot invoke "org.apache.hadoop.hbase.master.`) && strings.HasSuffix(e.Message, ` is null`) && strings.Contains(e.Message, ` because "this.`)
 }
 
+// SnapshotsOff reports whether the master takes no snapshots, since hbase.snapshot.enabled is false. Its UnsupportedOperationException arrives as an
+// IOException with this text (SnapshotManager.checkSnapshotSupport, 2.4 to 3.0).
+func SnapshotsOff(err error) bool {
+	re, ok := errors.AsType[*RemoteError](err)
+	return ok && strings.HasPrefix(re.Message, "To use snapshots, ")
+}
+
 // ConnectionError is a connection that could not be made or that broke before an answer arrived.
 type ConnectionError struct {
 	Addr string // host:port of the master or a region server
@@ -241,7 +248,7 @@ func Passing(err error) bool {
 	switch {
 	case !ok:
 		return Repeatable(err)
-	case Threw(re, doNotRetry...):
+	case Threw(re, doNotRetry...), SnapshotsOff(re):
 		return false
 	case ReactionTo(re) == unclear:
 		return strings.HasPrefix(re.Class, "java.io.") || strings.HasPrefix(re.Class, "org.apache.hadoop.")

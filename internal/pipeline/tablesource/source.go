@@ -158,7 +158,7 @@ func (s *Source) openFiles(ctx context.Context, o Options) (err error) {
 			switch {
 			case errors.Is(err, loader.ErrTableNotFound):
 				return fail.With(fail.Input, err)
-			case errors.Is(err, loader.ErrSnapshotLinks):
+			case errors.Is(err, loader.ErrSnapshotLinks), errors.Is(err, loader.ErrNoSnapshots):
 				return fail.With(fail.Check, err)
 			}
 			return fail.With(fail.Load, err)
