@@ -48,6 +48,9 @@ const snapshotForever = math.MaxInt64 / 1000
 // Snapshot flushes a table, takes a snapshot of it, and waits until it is complete, at most [Config.ProcedureTimeout]. created is the
 // creation time, in milliseconds, by which [Cluster.SnapshotTime] distinguishes it from another of that name; 0: the master's clock.
 //
+// A read-only table is not flushed: its regions refuse that, a master from 2.6 on tries it again for ever, and they were flushed when the table became
+// read-only, since they closed then.
+//
 // The snapshot has no lifetime: it stays until it is deleted, also where hbase.master.snapshot.ttl gives others one.
 //
 // The request carries a nonce. A master from 2.6 on then takes the snapshot by a procedure, which continues when a region
@@ -63,6 +66,11 @@ func (c *Cluster) Snapshot(ctx context.Context, table TableName, name string, cr
 		s.CreationTime = &created // the master keeps it (SnapshotDescriptionUtils.validate, 2.6)
 	}
 	s.ProtoReflect().SetUnknown(frames.AppendNumber(nil, snapshotTTL, snapshotForever))
+	if schema, err := c.descriptor(ctx, table); err == nil { // otherwise the request fails too
+		if t, err := parseTable(table, schema); err == nil && t.ReadOnly {
+			s.Type = pb.SnapshotDescription_SKIPFLUSH.Enum()
+		}
+	}
 	resp, err := c.requestSnapshot(ctx, s)
 	if id, ok := varintField(resp.ProtoReflect().GetUnknown(), snapshotProcedure); err == nil && ok {
 		err = c.procedure(ctx, id)
