@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"time"
 
 	"bulkload/internal/base/cleanup"
@@ -190,19 +189,6 @@ func (s *Source) openFiles(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// absent returns an error if a table does not exist.
-func absent(ctx context.Context, env *cluster.Env, table loader.TableName) error {
-	c, err := env.Dial(ctx)
-	if err != nil {
-		return fail.With(fail.Load, err)
-	}
-	defer c.Close()
-	if _, err := c.Describe(ctx, table); errors.Is(err, loader.ErrTableNotFound) {
-		return fail.With(fail.Input, err)
-	}
-	return nil
-}
-
 // takeSnapshot takes a snapshot, unless an earlier attempt has taken it.
 func takeSnapshot(ctx context.Context, env *cluster.Env, table loader.TableName, name string, created int64) error {
 	c, err := env.Dial(ctx)
@@ -252,39 +238,6 @@ func (s *Source) probe(ctx context.Context) error {
 		return sc.Close()
 	}
 	return nil
-}
-
-// passes returns an error that matches [fs.ErrPermission] if the user may not pass HBase's directories down to a table's files and to snapshots,
-// so that no snapshot is taken that could not be read.
-func passes(ctx context.Context, env *cluster.Env, table loader.TableName) error {
-	fsys, root, err := env.Resolve(cluster.Root(env.Conf))
-	if err != nil {
-		return nil // reading the snapshot reports it
-	}
-	for _, name := range []string{".hbase-snapshot/.tmp", path.Join("data", table.Namespace, table.Qualifier, ".tabledesc")} {
-		if _, err := fsys.Stat(ctx, path.Join(root, name)); errors.Is(err, fs.ErrPermission) {
-			return err
-		}
-	}
-	return nil
-}
-
-// MayRead returns an error that matches [fs.ErrPermission] if HDFS does not let the user read the files of a table, before a snapshot of it is taken.
-func MayRead(ctx context.Context, env *cluster.Env, table loader.TableName) error {
-	if err := passes(ctx, env, table); err != nil {
-		return cmp.Or(absent(ctx, env, table), denied(env, err))
-	}
-	return nil
-}
-
-// denied adds advice to an error about missing permissions on HBase's directory.
-func denied(env *cluster.Env, err error) error {
-	user, userErr := env.User()
-	if userErr != nil {
-		user = "this user"
-	}
-	return fail.With(fail.Check, fmt.Errorf("%w: user %s may not read HBase's directory %s: open its data, archive and .hbase-snapshot by an ACL of HDFS, with hbase.rootdir.perms 750, or run as HBase's user",
-		err, user, cluster.Root(env.Conf)))
 }
 
 // unreadable adds advice to an error about a snapshot that cannot be read from HDFS.
