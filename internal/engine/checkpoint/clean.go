@@ -132,6 +132,8 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 	if err != nil {
 		return err
 	}
+	c, end := c.onCluster(trace.Planned().Conf)
+	defer func() { err = errors.Join(err, end()) }()
 	left := Leftover{Kind: "state", Path: dir, Job: name, Table: trace.Planned().Table, Status: trace.Status(), Last: trace.Last}
 	lock := newLock(ctx, dir)
 	err = c.hold(ctx, lock, left, trace)

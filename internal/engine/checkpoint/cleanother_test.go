@@ -2,6 +2,8 @@ package checkpoint
 
 import (
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,8 +14,13 @@ import (
 )
 
 // TestCleanOtherCluster checks that a job that has left something in HBase on another cluster is kept: the cluster of the configuration may have a table
-// of the same name, and what the job has left would be forgotten. Jobs that have left nothing there are removed, and with Force the state is.
+// of the same name, and what the job has left would be forgotten. The other cluster is asked where the journal has its configuration. Jobs that have left nothing there are removed, and with Force the state is.
 func TestCleanOtherCluster(t *testing.T) {
+	conf := t.TempDir()
+	testcheck.Must(t, os.WriteFile(filepath.Join(conf, "core-site.xml"), []byte("<configuration/>"), 0o600))
+	by := func(conf string) string {
+		return `"event":"plan","table":"t","conf":"` + conf + `","table_made":{"cluster":"there"}`
+	}
 	quiet := `"event":"quiet","table":"t","was":{"SPLIT_ENABLED":""}`
 	on := func(id string) string { return `"event":"plan","table":"t","table_made":{"cluster":"` + id + `"}` }
 	for name, c := range map[string]struct {
@@ -30,6 +37,8 @@ func TestCleanOtherCluster(t *testing.T) {
 		"a snapshot":          {[]string{on("there"), `"event":"read_snapshot","place":"compared","table":"t","snapshot":"s","created":5`}, CleanOptions{Remove: true}, false, "its table is on another cluster of HBase"},
 		"without a plan":      {[]string{`"event":"read_snapshot","place":"exported","table":"t","snapshot":"s","created":5,"cluster":"there"`}, CleanOptions{Remove: true}, false, "its table is on another cluster of HBase"},
 		"HBase's directory":   {[]string{on("there"), `"event":"prepared","token":"hdfs://there/hbase/staging/x"`}, CleanOptions{Remove: true}, false, "its table is on another cluster of HBase"},
+		"a known cluster":     {[]string{by(conf), quiet}, CleanOptions{Remove: true}, false, "ZooKeeper"},
+		"conf elsewhere":      {[]string{by(conf + "/none"), quiet}, CleanOptions{Remove: true}, false, "its table is on another cluster of HBase"},
 		"nothing left":        {[]string{on("there")}, CleanOptions{Remove: true}, true, "last changed"},
 		"nothing left, quiet": {[]string{on("there"), quiet, `"event":"quiet","table":"t","over":true`}, CleanOptions{Remove: true}, true, "last changed"},
 	} {

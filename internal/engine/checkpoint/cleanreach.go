@@ -103,6 +103,19 @@ func (c *cleaner) removeOutput(ctx context.Context, job *Leftover, r history.Res
 	return c.leave(ctx, job, r.Name, err)
 }
 
+// onCluster returns a cleaner for what a job has left on a cluster, given by its configuration directory, and a function that ends it. It is c itself for
+// the own cluster, and where that directory is not a configuration, such as on another machine.
+func (c *cleaner) onCluster(conf string) (_ *cleaner, end func() error) {
+	if conf != "" {
+		if env, err := c.env.Other(conf); err == nil {
+			there := *c
+			there.env, there.id, there.idErr = env, "", nil
+			return &there, env.Close
+		}
+	}
+	return c, func() error { return nil }
+}
+
 // elsewhere reports whether a job has left something in HBase on another cluster than that of the configuration, which may have a table of the same
 // name. Such a job is kept; with Force all but what it has left there is removed.
 func (c *cleaner) elsewhere(ctx context.Context, left *Leftover, trace *status.Trace) (bool, error) {

@@ -21,6 +21,7 @@ import (
 type PlanRecord struct {
 	Job        string         `json:"job"`
 	Table      string         `json:"table"`
+	Conf       string         `json:"conf,omitempty"`     // configuration directory of the table's cluster; empty: the command's
 	Family     spec.Family    `json:"family"`             // of the first table's cells
 	Families   []spec.Family  `json:"families,omitempty"` // all families, if the job has a mapping
 	Mapping    *spec.Mapping  `json:"mapping,omitempty"`

@@ -134,7 +134,7 @@ func (p *repair) plan(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		plan := history.PlanRecord{Job: p.job.ID, Table: table, Family: p.facts.Family, Families: p.facts.Families, Columns: []string{}, Timestamp: now, Staging: l.String(),
+		plan := history.PlanRecord{Job: p.job.ID, Table: table, Conf: p.req.B.Conf, Family: p.facts.Family, Families: p.facts.Families, Columns: []string{}, Timestamp: now, Staging: l.String(),
 			Made: &history.TableRecord{Cluster: p.id}} // the rest of the table may change
 		if err := p.job.Record(history.EventPlan, plan); err != nil {
 			return err
