@@ -122,6 +122,7 @@ func (h *History) drop(r journal.Record, d DropRecord) error {
 	return nil
 }
 
+// FreshState returns the state of the table that the job makes to replace another; nil if it makes none.
 func (h *History) FreshState() *FreshState {
 	if h.Fresh == nil {
 		return nil

@@ -38,7 +38,7 @@ const (
 // files with an unknown outcome. Resuming, status and clean use it.
 type History struct {
 	build.Done
-	Records      int
+	Records      int          // number of records
 	Last         time.Time    // latest time of a record
 	Rekey        *RekeyRecord // nil: the job reads exports
 	Plan         *PlanRecord
@@ -90,6 +90,7 @@ func newTableLoad() tableLoad {
 	return tableLoad{Files: map[string]loadState{}, Leaves: map[string]loader.HFile{}}
 }
 
+// New returns the history of a job without records.
 func New() History {
 	return History{Done: build.NewDone(), tableLoad: newTableLoad(), others: map[int]tableLoad{}, takenAt: map[string]int{},
 		Prepared: map[string]string{}, OwnSnapshots: map[string]ReadSnapshotRecord{}, Quiet: map[string]QuietRecord{}, Clusters: map[string]result.Cluster{}}
@@ -284,13 +285,11 @@ const (
 	JobRunning    Status = "running"    // its lock is held
 	JobUnresolved Status = "unresolved" // some files were sent to HBase and their outcome is unknown
 	JobUnknown    Status = "unknown"    // there is no journal, or it cannot be read
-)
 
-// Further statuses, in addition to [JobDone], [JobRunning] and [JobUnknown].
-const (
-	JobFailed      Status = "failed"      // the last attempt ended with an error
-	JobStopped     Status = "stopped"     // the last attempt was stopped by a signal
-	JobInterrupted Status = "interrupted" // the last attempt was killed, or its machine failed
+	// Of a job that is abandoned, by the end of its last attempt.
+	JobFailed      Status = "failed"      // it ended with an error
+	JobStopped     Status = "stopped"     // it was stopped by a signal
+	JobInterrupted Status = "interrupted" // it was killed, or its machine failed
 )
 
 // StateDigits is the number of digits of a job's identity in its directory's name.

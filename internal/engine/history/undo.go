@@ -96,6 +96,7 @@ type Undoing struct {
 	DoneAt    time.Time
 }
 
+// UndoRunning reports whether an undo of the load has begun, and has not ended.
 func (h *History) UndoRunning() bool { return h.Undo != nil && !h.Undo.Done }
 
 // undoEvents returns the events of undoing a finished load.
