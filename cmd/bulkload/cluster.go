@@ -49,6 +49,9 @@ func (c *clusterFlags) open(g *globals) (*cluster.Env, error) {
 			return os.LookupEnv(name)
 		}
 	}
+	if name, _ := os.LookupEnv("HADOOP_PROXY_USER"); name != "" { // Hadoop's clients act as that user
+		return nil, fail.Usage(errors.New("HADOOP_PROXY_USER is set, and proxy users are not supported: unset it, and log in as the user that loads"))
+	}
 	conf, err := hdfsio.LoadConf(env)
 	if err != nil {
 		return nil, fail.Usage(err)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -51,5 +52,14 @@ func TestStopDuringLogin(t *testing.T) {
 	_, err = execute(ctx, &globals{}, []string{"inspect", "hdfs:///x.csv", "--principal", "u", "--keytab", filepath.Join(dir, "u.keytab")})
 	if code := ending.CodeOf(ctx, err); code != 143 || !errors.Is(err, context.Canceled) || time.Since(began) > 4*time.Second {
 		t.Errorf("exit code %d after %s: %v", code, time.Since(began), err)
+	}
+}
+
+// TestProxyUserIsRefused checks that no command acts as another user than Hadoop's clients in the same environment do.
+func TestProxyUserIsRefused(t *testing.T) {
+	t.Setenv("HADOOP_PROXY_USER", "tina")
+	_, err := execute(t.Context(), &globals{}, []string{"inspect", "hdfs://127.0.0.1:1/x.csv"})
+	if code := ending.CodeOf(t.Context(), err); code != 2 || !strings.Contains(err.Error(), "HADOOP_PROXY_USER is set") {
+		t.Errorf("exit code %d: %v", code, err)
 	}
 }
