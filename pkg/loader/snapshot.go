@@ -57,16 +57,16 @@ const snapshotForever = math.MaxInt64 / 1000
 // moves or a server dies; without one, as older masters always, it asks the servers through ZooKeeper, and an answer that
 // it misses is waited for until the snapshot is given up (MasterRpcServices.snapshot of HBase 2.6.4).
 func (c *Cluster) Snapshot(ctx context.Context, table TableName, name string, created int64) error {
-	// A master with access control aborts when it is asked for a snapshot of a table that does not exist (AccessController.preSnapshot, 2.6.4).
-	if _, _, err := c.tableStateAt(ctx, table); err != nil {
-		return fmt.Errorf("snapshot %s: %w", name, err)
-	}
 	s := &pb.SnapshotDescription{Name: &name, Table: proto.String(table.String()), Type: pb.SnapshotDescription_FLUSH.Enum()}
 	if created != 0 {
 		s.CreationTime = &created // the master keeps it (SnapshotDescriptionUtils.validate, 2.6)
 	}
 	s.ProtoReflect().SetUnknown(frames.AppendNumber(nil, snapshotTTL, snapshotForever))
-	if schema, err := c.descriptor(ctx, table); err == nil { // otherwise the request fails too
+	schema, err := c.descriptor(ctx, table) // after another error the request says more
+	switch {
+	case errors.Is(err, ErrTableNotFound): // a master with access control aborts when it is asked then (AccessController.preSnapshot, 2.6.4)
+		return fmt.Errorf("snapshot %s of table %s: %w", name, table, err)
+	case err == nil:
 		if t, err := parseTable(table, schema); err == nil && t.ReadOnly {
 			s.Type = pb.SnapshotDescription_SKIPFLUSH.Enum()
 		}
