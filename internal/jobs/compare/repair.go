@@ -86,7 +86,7 @@ func (r Request) repair(ctx context.Context, own *loader.Cluster, o Options, fou
 	})
 }
 
-// repairable refuses a table with Phoenix indexes before the comparison, which may take long. That there is no table is for the comparison to report.
+// repairable refuses a table whose space quota is used up, and one with Phoenix indexes, before the comparison, which may take long. That there is no table is for the comparison to report.
 func (r Request) repairable(ctx context.Context, o Options) error {
 	c, err := r.B.Env.Dial(ctx)
 	if err != nil {
@@ -99,6 +99,9 @@ func (r Request) repairable(ctx context.Context, o Options) error {
 	}
 	if err != nil {
 		return cluster.Failure(err)
+	}
+	if err := job.CheckQuota(ctx, c, r.B.Table); err != nil {
+		return err
 	}
 	return job.CheckPhoenix(ctx, c, &cluster.Facts{Table: t}, o.PhoenixIndexes, o.Events)
 }
@@ -124,6 +127,9 @@ func (p *repair) plan(ctx context.Context) (err error) {
 		return err
 	}
 	if p.found != nil { // otherwise the load has begun
+		if err := job.CheckQuota(ctx, p.cluster, p.req.B.Table); err != nil { // the comparison may have taken long
+			return err
+		}
 		if err := job.CheckPhoenix(ctx, p.cluster, p.facts, p.options.PhoenixIndexes, progress.Events{}); err != nil { // it has warned before
 			return err
 		}

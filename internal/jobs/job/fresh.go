@@ -73,6 +73,11 @@ func (f *freshTable) make(ctx context.Context, env *cluster.Env, c *loader.Clust
 	if st.Finished {
 		return nil
 	}
+	if st.Fresh == nil {
+		if err := CheckQuota(ctx, c, f.New); err != nil {
+			return err
+		}
+	}
 	if st.Fresh == nil && f.compares() {
 		if err := c.Lacks(ctx, f.Old, loader.Admin); err != nil {
 			return cluster.Failure(setting.Errorf("a snapshot of table %s is compared with the export (%s 100%% needs none): %w", f.Old, setting.MaxDeletes, err))

@@ -47,13 +47,29 @@ type LoadOptions struct {
 // CheckPhoenix refuses to load a table with Phoenix indexes, unless indexes is ignore.
 func CheckPhoenix(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, indexes string, e progress.Events) error {
 	check := preflight.Phoenix(ctx, c, facts.Table, indexes)
-	switch check.Severity {
-	case preflight.SeverityError:
-		return fail.With(fail.Check, setting.Errorf("%s (%s)", check.Message, check.Hint))
-	case preflight.SeverityWarning:
+	if check.Severity == preflight.SeverityWarning {
 		e.Warn("check", "check", check.Name, "warning", check.Message, "hint", check.Hint)
 	}
+	return refusal(check)
+}
+
+// CheckQuota refuses to load any of several tables if HBase would refuse files of any size: its space quota is used up, or its namespace's. It asks
+// before [cluster.TableFacts], which finds a table disabled by a quota. A quota that cannot be seen refuses nothing. The tables may be missing.
+func CheckQuota(ctx context.Context, c *loader.Cluster, tables ...loader.TableName) error {
+	for _, t := range tables {
+		if err := refusal(preflight.Quota(ctx, c, t)); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// refusal returns the error of a check.
+func refusal(c preflight.Check) error {
+	if c.Severity != preflight.SeverityError {
+		return nil
+	}
+	return fail.With(fail.Check, setting.Errorf("%s (%s)", c.Message, c.Hint))
 }
 
 // copying copies local HFiles into a staging directory. As in a build, each file is

@@ -95,6 +95,13 @@ func (d *dirLoad) find(ctx context.Context, table string) (*history.PlanRecord, 
 			return nil, hdfsio.Location{}, err
 		}
 	}
+	name, err := loader.ParseTableName(table)
+	if err != nil {
+		return nil, hdfsio.Location{}, fail.With(fail.Config, err)
+	}
+	if err := CheckQuota(ctx, d.cluster, name); err != nil {
+		return nil, hdfsio.Location{}, err
+	}
 	if err := d.findTable(ctx, table, familiesOf(d.files)); err != nil {
 		return nil, hdfsio.Location{}, err
 	}

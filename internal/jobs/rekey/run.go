@@ -11,6 +11,7 @@ import (
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/hbase/staging"
+	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
@@ -88,6 +89,11 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 	}
 	if err := j.engine(); err != nil {
 		return j.result, err
+	}
+	if !st.Loading {
+		if err := job.CheckQuota(ctx, c, req.To); err != nil {
+			return j.result, err
+		}
 	}
 	defer func() { j.result.Elapsed = time.Since(start) }()
 	return j.result, st.Steps(ctx, o.Gate, j.steps())

@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/engine/status"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/loader"
@@ -168,6 +169,9 @@ func (r *restore) free(ctx context.Context) error {
 		return cluster.Failure(err)
 	}
 	if now.State != loader.Enabled {
+		if err := job.CheckQuota(ctx, r.undo.cluster, r.table); err != nil { // HBase would not enable it
+			return err
+		}
 		return fail.Errorf(fail.Check, "table %s is %s: enable it first", r.table, now.State)
 	}
 	if (r.undo.options.Verify == "range" && r.stamp != 0 || snapshot.LinksAsReferences(r.table.Namespace, r.table.Qualifier)) && r.inPlace() {

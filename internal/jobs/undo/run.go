@@ -112,6 +112,11 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 		if err := t.sameCluster(u.clusterID); err != nil {
 			return u.result, err
 		}
+	}
+	if err := u.withinQuotas(ctx); err != nil {
+		return u.result, err
+	}
+	for _, t := range u.tables {
 		if u.options.By == BySnapshot {
 			r, err := u.restoring()
 			if err != nil {

@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/tablesource"
+	"bulkload/pkg/loader"
 )
 
 // target is one of the tables from which an undo removes the load.
@@ -99,4 +100,16 @@ func (u *undo) dropStaging(ctx context.Context) {
 	for _, t := range u.tables {
 		checkpoint.DropStaging(ctx, u.env, t.own().Staging, u.options.Events)
 	}
+}
+
+// withinQuotas refuses markers that HBase would refuse, before the first is sent.
+func (u *undo) withinQuotas(ctx context.Context) error {
+	if was := u.job.Undo; u.options.By == BySnapshot || was != nil && len(was.Sent) > 0 {
+		return nil
+	}
+	var names []loader.TableName
+	for _, t := range u.tables {
+		names = append(names, t.table)
+	}
+	return job.CheckQuota(ctx, u.cluster, names...)
 }

@@ -290,11 +290,12 @@ func (f *checkFacts) checks(ctx context.Context) []Check {
 			all = append(all, f.stores(family)...)
 		}
 	}
+	all = append(all, checkQuota(f.quota, f.quotaErr, f.inputs))
 	all = append(all, checkPhoenix(f.table, f.besides.phoenix, f.spec.PhoenixIndexes), checkCoprocessors(f.table, f.besides.loaded), checkBackup(f.table, f.besides))
 	if f.table.State == loader.Enabled {
 		maxSize := f.table.MaxFileSize
 		all = append(all, checkRegions(f.regions, f.regionsErr, f.status), checkRegionSize(len(f.regions), f.inputs, maxSize, f.env.Conf.Value("hbase.hregion.max.filesize")),
-			checkKey(f.spec, f.regions), checkQuota(f.quota, f.quotaErr, f.inputs), checkRoundTrip(f.bulk, f.user), checkRead(f.readErr, f.name), checkAdmin(f.adminErr, f.name), checkFiles(f.filesErr, f.user, verify.Root(f.env)),
+			checkKey(f.spec, f.regions), checkRoundTrip(f.bulk, f.user), checkRead(f.readErr, f.name), checkAdmin(f.adminErr, f.name), checkFiles(f.filesErr, f.user, verify.Root(f.env)),
 			checkReadFiles(f.readFilesErr, f.user, verify.Root(f.env)), checkHBaseStaging(f.bulk))
 	}
 	return present(append(all, f.withoutTable(ctx)...))

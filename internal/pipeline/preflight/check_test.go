@@ -332,7 +332,7 @@ func TestSpaceQuota(t *testing.T) {
 	row := loader.Row{Cells: []loader.Cell{
 		{Family: []byte("q"), Qualifier: []byte("s"), Value: settings}, {Family: []byte("u"), Qualifier: []byte("p"), Value: report},
 	}}
-	if got, want := parseSpaceQuota(row), (spaceQuota{limit: 1000, used: 700, violated: true}); got != want {
+	if got, want := parseSpaceQuota(row), (spaceQuota{limit: 1000, used: 700, reported: 1000, violated: true}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	// Rows of HBase 2.6.4, of a table with a quota of 5,000,000 bytes.
@@ -340,7 +340,7 @@ func TestSpaceQuota(t *testing.T) {
 		{Family: []byte("q"), Qualifier: []byte("s"), Value: unhex(t, "504255461a0708c096b1021004")},
 		{Family: []byte("u"), Qualifier: []byte("p"), Value: unhex(t, "0a021000109187201880d293ad03")},
 	}}
-	if got, want := parseSpaceQuota(observed), (spaceQuota{limit: 5_000_000, used: 525_201}); got != want {
+	if got, want := parseSpaceQuota(observed), (spaceQuota{limit: 5_000_000, used: 525_201, reported: 900_000_000}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	testcheck.Check(t, func(rt *rapid.T) { // arbitrary values must do no harm
@@ -350,6 +350,28 @@ func TestSpaceQuota(t *testing.T) {
 			parseSpaceQuota(loader.Row{Cells: []loader.Cell{cell}})
 		}
 	})
+}
+
+// TestTightestQuota finds the quota that a report in a table's row is of.
+func TestTightestQuota(t *testing.T) {
+	table := loader.TableName{Namespace: "n", Qualifier: "q"}
+	for name, c := range map[string]struct {
+		own, shared spaceQuota
+		of          string
+		violated    bool
+	}{
+		"none":                        {},
+		"the table's":                 {own: spaceQuota{limit: 10, used: 20, reported: 10, violated: true}, of: "table n:q", violated: true},
+		"the table's before a change": {own: spaceQuota{limit: 10, used: 20, reported: 90}, of: "table n:q"},
+		"the namespace's":             {own: spaceQuota{used: 20, reported: 10, violated: true}, shared: spaceQuota{limit: 10}, of: "namespace n", violated: true},
+		"the namespace's, of both":    {own: spaceQuota{limit: 90, used: 20, reported: 10, violated: true}, shared: spaceQuota{limit: 10}, of: "namespace n", violated: true},
+		"the table's, of both":        {own: spaceQuota{limit: 10, used: 20, reported: 10, violated: true}, shared: spaceQuota{limit: 90}, of: "table n:q", violated: true},
+		"not the removed namespace's": {own: spaceQuota{used: 20, reported: 10, violated: true}},
+	} {
+		if q := tightestQuota(table, c.own, c.shared); q.violated != c.violated || q.limit > 0 && q.of != c.of {
+			t.Errorf("%s: %+v", name, q)
+		}
+	}
 }
 
 func unhex(t testing.TB, s string) []byte {

@@ -63,7 +63,8 @@ func (f *checkFacts) askHBase(ctx context.Context) {
 	wg.Go(func() { f.askBesides(ctx, c) })
 	if f.table.State != loader.Enabled {
 		cancel()
-		return // its regions are on no server
+		f.quota, f.quotaErr = readSpaceQuota(ctx, c, f.name) // HBase disables a table by a quota, and does not enable it
+		return                                               // its regions are on no server
 	}
 	// The regions are first: with a hole in the map all other queries would wait for its repair.
 	if <-read; f.regionsErr != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"bulkload/internal/hadoop/frames"
 	"bulkload/internal/hbase/cluster"
@@ -100,12 +101,14 @@ func checkKey(s spec.Job, regions []loader.Region) Check {
 type spaceQuota struct {
 	of          string // the table or namespace of the quota
 	limit, used int64  // bytes; used is 0 if it was not reported yet
+	reported    int64  // the limit of the last report; 0: there is none
 	violated    bool
 }
 
 // quotaTable is the table of quotas (QuotaTableUtil, 2.6.4): rows t.TABLE and
 // n.NAMESPACE, settings in q:s as Quotas after PBUF, the last report in u:p as
-// SpaceQuotaSnapshot.
+// SpaceQuotaSnapshot. A violated quota of a namespace is reported in the rows of its
+// tables, whatever its policy is, and a region server compares a load with that report.
 var quotaTable = loader.TableName{Namespace: "hbase", Qualifier: "quota"}
 
 // readSpaceQuota returns the tighter of the table's and its namespace's quota.
@@ -121,15 +124,50 @@ func readSpaceQuota(ctx context.Context, c *loader.Cluster, table loader.TableNa
 	if err != nil {
 		return spaceQuota{}, err
 	}
-	tightest := spaceQuota{}
-	for i, row := range rows {
-		q := parseSpaceQuota(row)
-		q.of = []string{"table " + table.String(), "namespace " + table.Namespace}[i]
-		if q.limit > 0 && (tightest.limit == 0 || q.limit-q.used < tightest.limit-tightest.used) {
-			tightest = q
+	own, shared := parseSpaceQuota(rows[0]), parseSpaceQuota(rows[1])
+	if own.reported == 0 && shared.limit > 0 { // a new table is reported later than the others
+		if own, err = sharedReport(ctx, c, table, shared.limit); err != nil {
+			return spaceQuota{}, err
 		}
 	}
-	return tightest, nil
+	return tightestQuota(table, own, shared), nil
+}
+
+// sharedReport returns the report of a namespace's quota from the row of any of its tables, empty if none has it.
+func sharedReport(ctx context.Context, c *loader.Cluster, table loader.TableName, limit int64) (found spaceQuota, err error) {
+	start, stop := "t."+table.Namespace+":", "t."+table.Namespace+";"
+	if table.Namespace == "default" { // its tables are named without it
+		start, stop = "t.", "t/"
+	}
+	err = c.Scan(ctx, loader.ScanRequest{Table: quotaTable, Start: []byte(start), Stop: []byte(stop)}, func(row loader.Row) error {
+		of, _ := loader.ParseTableName(strings.TrimPrefix(string(row.Key), "t."))
+		if q := parseSpaceQuota(row); of.Namespace == table.Namespace && q.limit == 0 && q.reported == limit {
+			found = q
+		}
+		return nil
+	})
+	return found, err
+}
+
+// tightestQuota returns the tighter one of a table's row and its namespace's. The last report is in the table's row, for either.
+func tightestQuota(table loader.TableName, own, shared spaceQuota) spaceQuota {
+	own.of, shared.of = "table "+table.String(), "namespace "+table.Namespace
+	if shared.limit > 0 && own.reported == shared.limit && own.limit != shared.limit {
+		shared.used, shared.violated = own.used, own.violated
+		own.used, own.violated = 0, false
+	}
+	if own.limit == 0 || shared.limit > 0 && shared.limit-shared.used < own.limit-own.used {
+		return shared
+	}
+	return own
+}
+
+// Quota returns what is known of the space quota of a table or its namespace, empty if there is none. The table may be missing.
+func Quota(ctx context.Context, c *loader.Cluster, table loader.TableName) Check {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	q, err := readSpaceQuota(ctx, c, table)
+	return checkQuota(q, err, inputFacts{})
 }
 
 // parseSpaceQuota reads one row of the quota table. It ignores values that it
@@ -148,7 +186,7 @@ func parseSpaceQuota(row loader.Row) (q spaceQuota) {
 				q.limit = limit
 			}
 		case "u:p":
-			q.used = int64(frames.Number(cell.Value, 2))
+			q.used, q.reported = int64(frames.Number(cell.Value, 2)), int64(frames.Number(cell.Value, 3))
 			q.violated = frames.Number(within(cell.Value, 1), 2) != 0
 		}
 	}

@@ -92,7 +92,7 @@ public final class Adm {
       "put TABLE ROW FAMILY:QUALIFIER VALUE [TIMESTAMP]",
       "delete TABLE ROW [FAMILY:QUALIFIER]   the row, or all versions of the column",
       "locality TABLE                   server and share of local bytes of each region; tabs between",
-      "quota TABLE BYTES                a space quota that refuses inserts; the cluster needs hbase.quota.enabled",
+      "quota TABLE|@NAMESPACE BYTES [POLICY]  a space quota, by default NO_INSERTS; the cluster needs hbase.quota.enabled",
       "ask-split TABLE KEY | ask-merge TABLE KEY KEY   what HBase answers, and how many regions there are then",
       "attribute TABLE KEY=VALUE        an attribute of the table, empty: none",
       "family TABLE FAMILY KEY=VALUE    an attribute of a family",
@@ -284,6 +284,12 @@ public final class Adm {
     return "granted " + letters + " on " + on + " to " + user;
   }
 
+  private static String quota(Admin admin, String on, long bytes, SpaceViolationPolicy policy) throws Exception {
+    admin.setQuota(on.startsWith("@") ? QuotaSettingsFactory.limitNamespaceSpace(on.substring(1), bytes, policy)
+        : QuotaSettingsFactory.limitTableSpace(TableName.valueOf(on), bytes, policy));
+    return "limited " + on;
+  }
+
   private String run(String[] a) throws Exception {
     switch (a[0]) {
       case "probe": return probe();
@@ -308,6 +314,11 @@ public final class Adm {
     if (a[0].equals("grant")) {
       try (Admin admin = connection.getAdmin()) {
         return grant(admin, a[1], a[2], a[3]);
+      }
+    }
+    if (a[0].equals("quota")) {
+      try (Admin admin = connection.getAdmin()) {
+        return quota(admin, a[1], Long.parseLong(a[2]), SpaceViolationPolicy.valueOf(a.length > 3 ? a[3] : "NO_INSERTS"));
       }
     }
     try (Admin admin = connection.getAdmin()) {
@@ -376,9 +387,6 @@ public final class Adm {
           admin.modifyColumnFamily(table, ColumnFamilyDescriptorBuilder.newBuilder(family).setValue(a[3].split("=", 2)[0], a[3].split("=", 2)[1]).build());
           return a[3] + " " + table;
         case "locality": return locality(admin, table);
-        case "quota":
-          admin.setQuota(QuotaSettingsFactory.limitTableSpace(table, Long.parseLong(a[2]), SpaceViolationPolicy.NO_INSERTS));
-          return "limited " + table;
         case "tracker":
           Admin.class.getMethod("modifyTableStoreFileTracker", TableName.class, String.class).invoke(admin, table, a[2]); // not in 2.4
           return a[2] + " " + table;
