@@ -28,7 +28,9 @@ type Splits func(ctx context.Context, regions int) ([][]byte, error)
 type Request struct {
 	Old, New loader.TableName
 	Splits   Splits // nil: the old table's
-	Events   progress.Events
+	// Fits refuses split points that do not suit the rows, before the table is created. Default: all suit.
+	Fits   func(splits [][]byte) error
+	Events progress.Events
 }
 
 // maker is the work of one process on a table.
@@ -118,6 +120,9 @@ func (m *maker) create(ctx context.Context) error {
 		return cluster.Failure(err)
 	}
 	splits, err := m.splitsNow(ctx, like)
+	if err == nil && m.Fits != nil {
+		err = m.Fits(splits)
+	}
 	if err != nil {
 		return err
 	}

@@ -52,6 +52,9 @@ func inPlaceOf(o RunOptions, s spec.Job) (*freshTable, error) {
 	}
 	f := &freshTable{Request: fresh.Request{Old: old, New: into, Splits: o.Splits, Events: o.Events}, job: s}
 	f.job.Table, f.job.Replace = into.String(), false
+	if s.Key() != "" {
+		f.Fits = func(splits [][]byte) error { _, err := f.job.SaltModulus(splits); return err }
+	}
 	return f, nil
 }
 

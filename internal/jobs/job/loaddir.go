@@ -225,7 +225,7 @@ func (d *dirLoad) target(table string) (name loader.TableName, err error) {
 		return name, err
 	}
 	if d.fresh != nil {
-		d.spec = d.fresh.job
+		d.spec, d.fresh.Fits = d.fresh.job, d.sameSalt
 		return d.fresh.New, nil
 	}
 	return d.old, nil

@@ -18,7 +18,7 @@ import (
 
 // sameSalt refuses files whose keys have salts of another modulus than the table's readers use: that for which the table is split, unless the job of the
 // build states one.
-func (d *dirLoad) sameSalt() error {
+func (d *dirLoad) sameSalt(splits [][]byte) error {
 	if d.options.salted || d.manifest == nil || d.manifest.SaltBuckets > 0 {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (d *dirLoad) sameSalt() error {
 	if salt == "" {
 		return nil
 	}
-	n := partition.ModulusOfSalt(salt, d.facts.Splits)
+	n := partition.ModulusOfSalt(salt, splits)
 	if n == d.manifest.Modulus {
 		return nil
 	}

@@ -32,7 +32,7 @@ func TestLoadOfOtherSalts(t *testing.T) {
 		{"no manifest", nil, salts(10), ""},
 	} {
 		d := &dirLoad{run: run{facts: &cluster.Facts{Splits: c.splits}, result: &result.Result{Table: "t"}}, given: "dir", manifest: c.m}
-		err := d.sameSalt()
+		err := d.sameSalt(d.facts.Splits)
 		if c.refused == "" && err != nil || c.refused != "" && (err == nil || err.Error() != c.refused || fail.KindOf(err) != fail.Check) {
 			t.Errorf("%s: %v", c.name, err)
 		}

@@ -105,7 +105,7 @@ func (d *dirLoad) find(ctx context.Context, table string) (*history.PlanRecord, 
 	if err := d.findTable(ctx, table, familiesOf(d.files)); err != nil {
 		return nil, hdfsio.Location{}, err
 	}
-	if err := d.sameSalt(); err != nil {
+	if err := d.sameSalt(d.facts.Splits); err != nil {
 		return nil, hdfsio.Location{}, err
 	}
 	if d.verifies() || d.replaces() {
