@@ -67,6 +67,7 @@ func clusterFindings(table loader.TableName) []finding {
 		{"on no server", checkRegions([]loader.Region{closed}, nil, one), SeverityWarning, "on no server", "waits"},
 		{"no region server", checkVersion(loader.Status{Version: "2.6.4", Dead: 2}, nil), SeverityError, "no region server is alive", "start"},
 		{"old HBase", checkVersion(loader.Status{Version: "1.4.14", Servers: one.Servers}, nil), SeverityError, "HBase 1.4.14", "HBase 2"},
+		{"HBase 3 as tried", checkVersion(loader.Status{Version: "3.0.0-alpha-4", Servers: one.Servers}, nil), SeverityOK, "HBase 3.0.0-alpha-4, 1 region server", ""},
 		{"new HBase", checkVersion(loader.Status{Version: "3.0.0-beta-1", Servers: one.Servers}, nil), SeverityWarning, "not tried", "try"},
 		{"no master", checkVersion(loader.Status{}, errors.New("no HMaster is active")), SeverityError, "no HMaster", "master"},
 		{"tracker", checkTracker(&loader.Table{}, loader.Family{}, loader.StageAuto), SeverityOK, "DEFAULT: files go through HBase's staging directory (secure)", ""},
