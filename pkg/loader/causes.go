@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"strings"
 
 	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/pkg/hdfsio"
@@ -30,8 +31,13 @@ func (l *load) causes(ctx context.Context, g group) []string {
 	for _, f := range g.files {
 		if table != nil && !families[f.Family] {
 			families[f.Family] = true
-			if _, ok := table.Family(f.Family); !ok {
+			family, ok := table.Family(f.Family)
+			switch codec := family.Compression; {
+			case !ok:
 				found = append(found, fmt.Sprintf("the table has no family %s now", f.Family))
+			case codec != defaultCompression && codec != "GZ": // which every server has
+				found = append(found, fmt.Sprintf("family %s has %s, and the server may lack its codec (there, hbase org.apache.hadoop.hbase.util.CompressionTest FILE %s tests it)",
+					f.Family, codec, strings.ToLower(codec)))
 			}
 		}
 		found = append(found, l.fileCauses(ctx, actor, fsPath(f.Path), seen)...)

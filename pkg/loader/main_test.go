@@ -117,6 +117,12 @@ func testValue(row string, q []byte) []byte { return []byte(row + "/" + string(q
 // hfile writes a file of rows with the columns a, b and c.
 func (b *bench) hfile(t testing.TB, fsys *hdfsio.HDFS, dir, family string, rows []string) HFile {
 	t.Helper()
+	return b.packed(t, fsys, dir, family, rows, hfile.CompressionSnappy)
+}
+
+// packed is hfile with another compression.
+func (b *bench) packed(t testing.TB, fsys *hdfsio.HDFS, dir, family string, rows []string, compression hfile.Compression) HFile {
+	t.Helper()
 	sum := sha256.Sum256([]byte(testcheck.Name(t)))
 	name := fmt.Sprintf("%s/%s/%x", dir, family, sum[:16]) // HBase's names of files have 32 hexadecimal digits
 	testcheck.Must(t, fsys.MkdirAll(t.Context(), dir+"/"+family, 0o755))
@@ -124,7 +130,7 @@ func (b *bench) hfile(t testing.TB, fsys *hdfsio.HDFS, dir, family string, rows 
 	testcheck.Must(t, err)
 	defer out.Abort()
 	w, err := hfile.NewRowWriter(out, hfile.Options{
-		Family: []byte(family), Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow,
+		Family: []byte(family), Compression: compression, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow,
 	}, hfile.Schema{Qualifiers: testQualifiers, Timestamp: testTime})
 	testcheck.Must(t, err)
 	for _, row := range rows {
