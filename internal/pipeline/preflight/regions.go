@@ -162,7 +162,7 @@ func tightestQuota(table loader.TableName, own, shared spaceQuota) spaceQuota {
 	return own
 }
 
-// Quota returns what is known of the space quota of a table or its namespace, empty if there is none. The table may be missing.
+// Quota checks the space quota of a table, or of its namespace: the check is empty if there is none. The table may be missing.
 func Quota(ctx context.Context, c *loader.Cluster, table loader.TableName) Check {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
