@@ -131,7 +131,7 @@ func (in *tableInput) deniedFilesAreScanned(t *testing.T) {
 		})
 	}
 	p := in.reader(t, "hbase:"+in.old)
-	if code, _, says := p.run(""); code != 6 || !strings.Contains(says, "or give --read-by scan") {
+	if code, _, says := p.run(""); code != 3 || !strings.Contains(says, "or give --read-by scan") {
 		t.Errorf("by files: exit code %d: %s", code, says)
 	}
 	p = in.reader(t, "hbase:"+in.old)
