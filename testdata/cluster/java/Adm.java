@@ -261,7 +261,7 @@ public final class Adm {
     return String.join("\n", lines);
   }
 
-  private static String grant(Admin admin, String on, String user, String letters) throws IOException {
+  private static String grant(Admin admin, String on, String user, String letters) throws Exception {
     List<Permission.Action> actions = new ArrayList<>();
     for (Permission.Action action : Permission.Action.values()) {
       if (letters.indexOf(action.code()) >= 0) {
@@ -281,6 +281,14 @@ public final class Adm {
     }
     Permission p = where.withActions(actions.toArray(new Permission.Action[0])).build();
     admin.grant(new UserPermission(user, p), false);
+    long end = System.nanoTime() + TimeUnit.MINUTES.toNanos(2);
+    // The master learns of it through ZooKeeper.
+    while (!admin.hasUserPermissions(user, List.of(p)).get(0)) {
+      if (System.nanoTime() > end) {
+        throw new IOException("the master does not know the grant on " + on + " to " + user);
+      }
+      TimeUnit.MILLISECONDS.sleep(20);
+    }
     return "granted " + letters + " on " + on + " to " + user;
   }
 

@@ -13,4 +13,4 @@ except ImportError:
 
 with DAG("slow", schedule=None, start_date=pendulum.datetime(2026, 11, 1)) as dag:
     BulkloadRunOperator(task_id="load", job="none.yaml", program=os.environ["ENDS_PROGRAM"], env={"ENDS": "term"},
-                     execution_timeout=timedelta(seconds=2), retries=0)
+                     execution_timeout=timedelta(seconds=15), retries=0)
