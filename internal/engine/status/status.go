@@ -99,18 +99,14 @@ func Read(dir string) (*State, error) {
 	damage = cmp.Or(damage, err)
 	s.restore(&h)
 	s.judge(time.Now(), len(records) > 0)
-	if report := filepath.Join(dir, "report.html"); fileExists(report) {
+	report := filepath.Join(dir, "report.html")
+	if _, err := os.Stat(report); err == nil {
 		s.Report = report
 	}
 	if damage != nil {
 		s.State, s.Error = history.JobUnknown, fmt.Sprintf("journal %s: %v", name, damage)
 	}
 	return s, nil
-}
-
-func fileExists(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
 }
 
 // ReadAll returns the states of all jobs below a directory, default [DefaultState],

@@ -77,19 +77,22 @@ func (f *freshTable) make(ctx context.Context, env *cluster.Env, c *loader.Clust
 		return nil
 	}
 	if st.Fresh == nil {
-		if err := CheckQuota(ctx, c, f.New); err != nil {
-			return err
-		}
-	}
-	if st.Fresh == nil && f.compares() {
-		if err := c.Lacks(ctx, f.Old, loader.Admin); err != nil {
-			return cluster.Failure(setting.Errorf("a snapshot of table %s is compared with the export (%s 100%% needs none): %w", f.Old, setting.MaxDeletes, err))
-		}
-		if err := tablesource.MayRead(ctx, env, f.Old); err != nil {
+		if err := f.makeable(ctx, env, c); err != nil {
 			return err
 		}
 	}
 	return fresh.Make(ctx, env, c, st, f.Request)
+}
+
+// makeable refuses what would stop the job after the new table is made: a space quota, and a snapshot of the old table that the user may not take or read.
+func (f *freshTable) makeable(ctx context.Context, env *cluster.Env, c *loader.Cluster) error {
+	if err := CheckQuota(ctx, c, f.New); err != nil || !f.compares() {
+		return err
+	}
+	if err := c.Lacks(ctx, f.Old, loader.Admin); err != nil {
+		return cluster.Failure(setting.Errorf("a snapshot of table %s is compared with the export (%s 100%% needs none): %w", f.Old, setting.MaxDeletes, err))
+	}
+	return tablesource.MayRead(ctx, env, f.Old)
 }
 
 // previousTable returns the table that the export is compared with.

@@ -51,8 +51,6 @@ func (j *run) snapshot(ctx context.Context) error {
 	switch {
 	case errors.Is(err, loader.ErrSnapshotExists):
 		return errors.Join(snapshotExists(name), j.job.Record(history.EventSnapshotting, history.SnapshotRecord{})) // it belongs to another job or user
-	case errors.Is(err, loader.ErrSnapshotLinks), errors.Is(err, loader.ErrNoSnapshots):
-		return fail.With(fail.Check, err)
 	case err != nil:
 		return fail.With(fail.Load, err)
 	}

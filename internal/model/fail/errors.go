@@ -87,6 +87,9 @@ func With(k Kind, err error) error {
 	if _, ok := errors.AsType[*loader.DeniedError](err); k == Load && (ok || hbaserpc.Threw(err, "AccessDeniedException")) {
 		k = Check // it fails until the permission is granted
 	}
+	if k == Load && (errors.Is(err, loader.ErrSnapshotLinks) || errors.Is(err, loader.ErrNoSnapshots)) {
+		k = Check // it fails until the table is compacted, or HBase takes snapshots
+	}
 	return &Error{Kind: k, Err: err}
 }
 

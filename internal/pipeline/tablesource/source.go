@@ -147,18 +147,18 @@ func (s *Source) openFiles(ctx context.Context, o Options) (err error) {
 		now := time.Now()
 		name = cmp.Or(o.Name, NewName(s.ref.Table, now))
 		o.Created = cmp.Or(o.Created, now.UnixMilli())
-		if err := passes(ctx, s.env, s.ref.Table); err != nil {
-			return cmp.Or(absent(ctx, s.env, s.ref.Table), s.unreadable(err))
+		if denied := passes(ctx, s.env, s.ref.Table); denied != nil {
+			if err := absent(ctx, s.env, s.ref.Table); err != nil {
+				return err
+			}
+			return s.unreadable(denied)
 		}
 		if err := takeSnapshot(ctx, s.env, s.ref.Table, name, o.Created); err != nil {
 			if ctx.Err() != nil && o.Name == "" && !o.Keep {
 				err = errors.Join(err, Abandon(ctx, s.env, s.ref.Table, name, o.Created))
 			}
-			switch {
-			case errors.Is(err, loader.ErrTableNotFound):
+			if errors.Is(err, loader.ErrTableNotFound) {
 				return fail.With(fail.Input, err)
-			case errors.Is(err, loader.ErrSnapshotLinks), errors.Is(err, loader.ErrNoSnapshots):
-				return fail.With(fail.Check, err)
 			}
 			return fail.With(fail.Load, err)
 		}
