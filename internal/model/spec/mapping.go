@@ -104,6 +104,20 @@ func (m Mapping) validate() []error {
 	return append(errs, m.validateTimes()...)
 }
 
+// UsedColumns returns the columns that the cells of all other columns leave out: those that are skipped, and those of the listed cells, except for cells of JSON.
+func (m Mapping) UsedColumns() []string {
+	used := slices.Clone(m.Skip)
+	for _, c := range m.Cells {
+		if !c.JSON {
+			used = append(used, c.ColumnNames()...)
+		}
+		if c.QualifierFrom != "" {
+			used = append(used, c.QualifierFrom)
+		}
+	}
+	return used
+}
+
 // NamedColumns returns the columns that the key and the mapping name, each once and in this order. It returns nil if the mapping also includes columns
 // that it does not name.
 func (j Job) NamedColumns() []string {

@@ -55,6 +55,15 @@ func (j Job) Key() string { return j.asked.Key }
 // RowKey returns the parsed Key, nil if there is none.
 func (j Job) RowKey() keygen.Expr { return j.rowKey }
 
+// QueryColumns returns the columns by which readers query rows with the given key.
+func (j Job) QueryColumns(key keygen.Expr) []string {
+	if len(j.Query) > 0 {
+		return j.Query
+	}
+	columns := keygen.Columns(key)
+	return columns[:min(1, len(columns))]
+}
+
 // RowFilter returns the parsed Filter, nil if there is none.
 func (j Job) RowFilter() keygen.Expr { return j.rowFilter }
 

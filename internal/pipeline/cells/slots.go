@@ -56,18 +56,10 @@ func (p *Plan) MapCells(m spec.Mapping, family string, settings []spec.Family) e
 		}
 		return -1, fmt.Errorf("unknown column %q (the input has %s)", column, keygen.ColumnList(p.Columns))
 	}
-	used := slices.Clone(m.Skip)
+	used := m.UsedColumns()
 	for _, column := range m.Skip {
 		if _, err := at(column); err != nil {
 			errs = append(errs, &spec.FieldError{Field: "skip", Err: err})
-		}
-	}
-	for _, c := range m.Cells {
-		if !c.JSON {
-			used = append(used, c.ColumnNames()...)
-		}
-		if c.QualifierFrom != "" {
-			used = append(used, c.QualifierFrom)
 		}
 	}
 	var timeErrs []error

@@ -12,7 +12,6 @@ import (
 	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/preflight"
 	"bulkload/internal/pipeline/streams"
-	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/source"
 )
@@ -105,7 +104,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimat
 		}
 		plan.WarnKey(w.Events)
 		o.MaxRegion, o.maxRegionFrom = w.maxRegion(env, maxSizes[i])
-		o.query = queryColumns(t.Job, plan)
+		o.query = t.QueryColumns(plan.Key)
 		tables = append(tables, tableWork{plan, t.Index, o})
 	}
 	opened := time.Since(start)
@@ -126,15 +125,6 @@ func (w Options) maxRegion(env *cluster.Env, table int64) (size int64, from stri
 		return int64(w.MaxRegion), "as given"
 	}
 	return preflight.MaxRegionSize(table, env.Conf.Value("hbase.hregion.max.filesize"))
-}
-
-// queryColumns returns the columns by which readers query rows.
-func queryColumns(s spec.Job, plan *cells.Plan) []string {
-	if len(s.Query) > 0 {
-		return s.Query
-	}
-	columns := keygen.Columns(plan.Key)
-	return columns[:min(1, len(columns))]
 }
 
 // tableWork is one of the tables that a build writes, with its options.

@@ -70,7 +70,7 @@ func NewIndex(c Cluster, s spec.Job, name string) (*Index, error) {
 		return nil, err
 	}
 	x.columns = slices.Clone(keygen.Columns(x.key))
-	for _, column := range queryColumns(target.Job, x.key) {
+	for _, column := range target.QueryColumns(x.key) {
 		at := slices.Index(x.columns, column)
 		if at < 0 {
 			at = len(x.columns)

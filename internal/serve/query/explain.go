@@ -36,7 +36,7 @@ func (t *Table) Explain(ctx context.Context, values []string) (*Where, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := byColumn(queryColumns(t.job, t.key), values)
+	known := byColumn(t.job.QueryColumns(t.key), values)
 	rest, err := k.Findable(known)
 	if err != nil {
 		return nil, err

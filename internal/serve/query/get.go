@@ -8,7 +8,6 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/spec"
-	"bulkload/pkg/keygen"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
@@ -21,7 +20,7 @@ func Columns(s spec.Job) ([]string, error) {
 	if key == nil {
 		return nil, fail.Errorf(fail.Config, "no key: name how row keys are made with %s", setting.Key)
 	}
-	columns := queryColumns(s, key)
+	columns := s.QueryColumns(key)
 	_, err := keyrange.Split(key).Findable(byColumn(columns, make([]string, len(columns))))
 	return columns, err
 }
@@ -35,17 +34,9 @@ func byColumn(columns, values []string) map[string]string {
 	return known
 }
 
-func queryColumns(s spec.Job, key keygen.Expr) []string {
-	if len(s.Query) > 0 {
-		return s.Query
-	}
-	columns := keygen.Columns(key)
-	return columns[:min(1, len(columns))]
-}
-
 // queryKey returns the key ranges of a query key, and a filter for the rows in them that have the key.
 func queryKey(s spec.Job, k keyrange.Key, modulus int, args []string) (keyrange.Rows, *rowFilter, error) {
-	query := queryColumns(s, k.Spec)
+	query := s.QueryColumns(k.Spec)
 	if len(args) != len(query) {
 		return keyrange.Rows{}, nil, fail.Errorf(fail.Config, "a query key has the columns %q: %s given", query, setting.Count(len(args), "value is"))
 	}

@@ -39,15 +39,7 @@ func New(s spec.Spec) *Shape {
 			shape.open[family] = types[0].JSON()
 		}
 	}
-	named := slices.Clone(s.Skip)
-	for _, c := range s.Cells {
-		if !c.JSON {
-			named = append(named, c.ColumnNames()...)
-		}
-		if c.QualifierFrom != "" {
-			named = append(named, c.QualifierFrom)
-		}
-	}
+	named := s.UsedColumns()
 	seen := map[string]bool{}
 	for _, c := range s.Entries() {
 		names := c.ColumnNames()
