@@ -2,6 +2,7 @@ package spec
 
 import (
 	"cmp"
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -112,21 +113,10 @@ func yamlText(name string, err error) string {
 
 // fieldPlaces returns the places of a field of this name: the given place, whose fields are those of t, and the fields whose lists and maps have it.
 func fieldPlaces(name, place string, t reflect.Type) (places []string) {
-	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer || t.Kind() == reflect.Map {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct {
-		return nil
-	}
-	for i := range t.NumField() {
-		tag := t.Field(i).Tag.Get("yaml")
-		if tag == "" {
-			continue
-		}
-		own, _, _ := strings.Cut(tag, ",")
+	for own, of := range yamlFields(t) {
 		more := []string{place}
 		if own != name {
-			more = fieldPlaces(name, cmp.Or(own, place), t.Field(i).Type)
+			more = fieldPlaces(name, cmp.Or(own, place), of)
 		}
 		for _, p := range more {
 			if !slices.Contains(places, p) {
@@ -139,26 +129,30 @@ func fieldPlaces(name, place string, t reflect.Type) (places []string) {
 
 // fieldNames returns the names of fields in a job file, including fields of its lists and maps.
 func fieldNames(t reflect.Type) []string {
-	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer || t.Kind() == reflect.Map {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct {
-		return nil
-	}
 	var names []string
-	for i := range t.NumField() {
-		tag := t.Field(i).Tag.Get("yaml")
-		if tag == "" {
-			continue
-		}
-		name, _, _ := strings.Cut(tag, ",")
-		for _, n := range append([]string{name}, fieldNames(t.Field(i).Type)...) {
+	for name, of := range yamlFields(t) {
+		for _, n := range append([]string{name}, fieldNames(of)...) {
 			if n != "" && !slices.Contains(names, n) {
 				names = append(names, n)
 			}
 		}
 	}
 	return names
+}
+
+// yamlFields returns the names and types of the fields of a struct, or of the structs in a list or map.
+func yamlFields(t reflect.Type) iter.Seq2[string, reflect.Type] {
+	return func(yield func(string, reflect.Type) bool) {
+		for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer || t.Kind() == reflect.Map {
+			t = t.Elem()
+		}
+		for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {
+			name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
+			if t.Field(i).Tag.Get("yaml") != "" && !yield(name, t.Field(i).Type) {
+				return
+			}
+		}
+	}
 }
 
 // FieldLines returns the line of each field in a job file. It is empty if data is not a job file.
