@@ -20,24 +20,26 @@ const maxTokenFile = 1 << 20
 // [ReadSecret]. Numbers are Hadoop's variable-length integers (WritableUtils.writeVInt). A file in the other format, protobuf, is
 // refused.
 func ReadTokens(path string) ([]*kerberos.Token, error) {
-	data, err := readTokenFile(path)
-	if err != nil {
-		return nil, err
-	}
-	tokens, _, err := parseTokens(data)
-	if err != nil {
-		return nil, fmt.Errorf("tokens in %s: %w", path, err)
-	}
-	return tokens, nil
+	tokens, _, err := readTokenFile(path)
+	return tokens, err
 }
 
-func readTokenFile(path string) ([]byte, error) {
+// readTokenFile returns the tokens of a file, and a reader of the bytes after them.
+func readTokenFile(path string) ([]*kerberos.Token, *tokenReader, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxTokenFile+1))
+	data, err := io.ReadAll(io.LimitReader(f, maxTokenFile+1))
+	if err != nil {
+		return nil, nil, err
+	}
+	tokens, rest, err := parseTokens(data)
+	if err != nil {
+		return nil, nil, fmt.Errorf("tokens in %s: %w", path, err)
+	}
+	return tokens, rest, nil
 }
 
 // parseTokens returns the tokens, and a reader of the bytes after them.
@@ -75,13 +77,9 @@ func parseTokens(data []byte) ([]*kerberos.Token, *tokenReader, error) {
 
 // ReadSecret reads a secret of a token file in the format of [AppendSecrets]; nil if there is none with the name.
 func ReadSecret(path, name string) ([]byte, error) {
-	data, err := readTokenFile(path)
+	_, r, err := readTokenFile(path)
 	if err != nil {
 		return nil, err
-	}
-	_, r, err := parseTokens(data)
-	if err != nil {
-		return nil, fmt.Errorf("tokens in %s: %w", path, err)
 	}
 	var secret []byte
 	for n := r.number(); n > 0 && !r.short; n-- {
@@ -90,7 +88,7 @@ func ReadSecret(path, name string) ([]byte, error) {
 		}
 	}
 	if r.short {
-		return nil, fmt.Errorf("secrets in %s are torn at byte %d of %d", path, r.at, len(data))
+		return nil, fmt.Errorf("secrets in %s are torn at byte %d of %d", path, r.at, len(r.data))
 	}
 	return secret, nil
 }
