@@ -122,6 +122,14 @@ func (r *readingRecord) differences(now *readingRecord) (all []string) {
 	return all
 }
 
+// SamePlan refuses a plan that differs from the journal's, except for a limit of bad records that the job may still change.
+func (h *History) SamePlan(now PlanRecord) error {
+	if h.Plan.Reading != nil && h.Allows(now.Reading) {
+		now.Reading.BadRecords = h.Plan.Reading.BadRecords
+	}
+	return h.Plan.Same(now)
+}
+
 // Allows reports whether the current limit allows the bad records that the job has
 // set aside, if the job has finished sorting. If so, the changed limit does not
 // change the rows: it decides whether a job fails, not which records are bad. A

@@ -150,7 +150,7 @@ func (j *clustersRun) sameInput(ctx context.Context) error {
 		p.Table, p.Family, p.Families = as.Table, as.Family, as.Families
 	}
 	now.Table = old.Table
-	return j.samePlan(now)
+	return j.job.SamePlan(now)
 }
 
 // checkClusters refuses options that a job for several clusters does not support.

@@ -112,7 +112,7 @@ func (j *clustersRun) joined(errs []error) (all error) {
 	return all
 }
 
-// statusOf returns the status of a cluster whose load has ended with an error, or without one.
+// statusOf returns the status of a part of a job, such as the load into a cluster, that has ended with an error, or without one.
 func statusOf(ctx context.Context, err error) result.PartStatus {
 	switch {
 	case err == nil:

@@ -88,7 +88,7 @@ func (j *run) plan(ctx context.Context) error {
 		}
 	}
 	if old := j.job.History.Plan; old != nil {
-		if err := j.samePlan(now); err != nil {
+		if err := j.job.SamePlan(now); err != nil {
 			return err
 		}
 		if err := j.sameTables(ctx); err != nil {
@@ -115,15 +115,6 @@ func (j *run) plan(ctx context.Context) error {
 		return err
 	}
 	return j.job.Record(history.EventPlan, now)
-}
-
-// samePlan refuses a plan that differs from the journal's, except for a limit of bad records that the job may still change.
-func (j *run) samePlan(now history.PlanRecord) error {
-	old := j.job.History.Plan
-	if old.Reading != nil && j.job.Allows(now.Reading) {
-		now.Reading.BadRecords = old.Reading.BadRecords
-	}
-	return old.Same(now)
 }
 
 // sameReplication refuses another setting for replication than that of a load that has begun. Before a load, the new setting is recorded.

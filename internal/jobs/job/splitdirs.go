@@ -296,16 +296,10 @@ func (p *parts) failed(ctx context.Context, i int, r *result.Result, err error, 
 			part.Job = dir
 		}
 	}
-	part.Status, part.Error, part.Elapsed = result.PartFailed, err.Error(), took
+	part.Status, part.Error, part.Elapsed = statusOf(ctx, err), err.Error(), took
 	part.Records, part.Rejected, part.Filtered = p.counted.Read, p.counted.Rejected, p.counted.Filtered
 	if bad, ok := errors.AsType[*fail.RejectsError](err); ok {
 		part.RejectFile = bad.File
-	}
-	switch {
-	case ctx.Err() != nil:
-		part.Status = result.PartStopped
-	case fail.KindOf(err) == fail.Busy:
-		part.Status = result.PartBusy
 	}
 	if r != nil {
 		p.result.Staging = r.Staging // where files are kept

@@ -85,9 +85,6 @@ func (p *parts) matches(h history.History, i int) bool {
 	if h.Finished { // nothing is loaded by a setting that is no longer given
 		now.Timestamp, now.Modulus = cmp.Or(now.Timestamp, was.Timestamp), cmp.Or(now.Modulus, was.Modulus)
 	}
-	if was.Reading != nil && h.Allows(now.Reading) {
-		now.Reading.BadRecords = was.Reading.BadRecords
-	}
 	at, err := p.env.Places(s.Inputs)
 	if err != nil {
 		return false
@@ -97,7 +94,7 @@ func (p *parts) matches(h history.History, i int) bool {
 		r.Place = at[0](f.Name)
 		now.Inputs = append(now.Inputs, r)
 	}
-	return was.Same(now) == nil
+	return h.SamePlan(now) == nil
 }
 
 // stateDir returns the directory of a part's state.
