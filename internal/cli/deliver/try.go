@@ -44,10 +44,7 @@ func Do(client *http.Client, r *http.Request) (*http.Response, error) {
 	if err == nil {
 		err = check(answer)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return answer, nil
+	return answer, err
 }
 
 // check returns the error of a response, with the beginning of its text. It returns nil for the status codes 200 to 299;

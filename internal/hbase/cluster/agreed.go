@@ -72,10 +72,8 @@ func (e *Env) askNameNode(ctx context.Context, addr string) (*NameNode, error) {
 	}
 	caller := hadooprpc.NewCaller(c, hadooprpc.ClientProtocol)
 	defer caller.Close()
-	if n.DataEncrypted, err = dataEncrypted(ctx, caller); err != nil {
-		return nil, err
-	}
-	return n, nil
+	n.DataEncrypted, err = dataEncrypted(ctx, caller)
+	return n, err
 }
 
 // logInNameNode logs in over nc, which it closes if that fails.

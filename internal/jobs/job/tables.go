@@ -101,10 +101,7 @@ func (j *run) readTable(ctx context.Context, input string, table loader.TableNam
 		if err := j.job.Check(ctx); err != nil {
 			return r, o, err
 		}
-		if err := j.cluster.DeleteSnapshot(ctx, table, r.Snapshot); err != nil {
-			return r, o, fail.With(fail.Load, err)
-		}
-		return r, o, nil
+		return r, o, fail.With(fail.Load, j.cluster.DeleteSnapshot(ctx, table, r.Snapshot))
 	case ok && j.job.History.Plan != nil:
 		o.By = tablesource.ByFiles // as planned
 	}

@@ -143,8 +143,5 @@ func (l *load) diff(ctx context.Context, env *cluster.Env, id string, o DiffOpti
 	defer func() { err = errors.Join(err, src.Close(ctx)) }()
 	o.Events.Phase("read")
 	s, err := l.survey(ctx, src.Snapshot, reading{workers: readers, keys: o.Keys, now: time.Now(), events: o.Events})
-	if err != nil {
-		return nil, tablesource.FilesFailure(err)
-	}
-	return s, nil
+	return s, tablesource.FilesFailure(err)
 }

@@ -102,10 +102,7 @@ func (w *Work) partitionKeys() (keys [][]byte) {
 // below returns a location below the job's directory.
 func (w *Work) below(conf *hdfsio.Conf, elem ...string) (hdfsio.Location, error) {
 	l, err := conf.Resolve(w.Dir)
-	if err != nil {
-		return l, fail.With(fail.Config, err)
-	}
-	return l.Join(elem...), nil
+	return l.Join(elem...), fail.With(fail.Config, err)
 }
 
 // Ran holds the statistics of a task's successful attempt.
