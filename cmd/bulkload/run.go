@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"path/filepath"
 
 	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/jobtext"
@@ -116,11 +115,6 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	defer env.Close()
 	if err := listInputs(cmd.Context(), env, &spec); err != nil {
 		return err
-	}
-	for i, dir := range o.job.Also {
-		if o.job.Also[i], err = filepath.Abs(dir); err != nil {
-			return fail.Usage(err)
-		}
 	}
 	o.job.Stage, _ = loader.ParseStage(o.stage) // the setting accepts only valid values
 	if err := ownState(env, &o.job.State); err != nil {
