@@ -205,9 +205,5 @@ func (s *shared) forget(there map[string]bool) error {
 // worksHere reports whether the last owner of a job's lock is a running process of this machine.
 func worksHere(dir string) bool {
 	o, err := journal.LastOwner(dir)
-	if err != nil {
-		return false
-	}
-	runs, here := o.Running()
-	return here && runs
+	return err == nil && status.OwnerAlive(o, nil, time.Time{}) // without reports, which processes of other machines are known by
 }

@@ -1,8 +1,6 @@
 package export
 
 import (
-	"crypto/sha256"
-	"fmt"
 	"hash"
 	"io"
 
@@ -42,16 +40,12 @@ type output struct {
 	sum hash.Hash
 }
 
-func newOutput(w hdfsio.Writer) *output { return &output{w: w, sum: sha256.New()} }
-
 func (o *output) Write(b []byte) (int, error) {
 	n, err := o.w.Write(b)
 	o.n += int64(n)
 	o.sum.Write(b[:n])
 	return n, err
 }
-
-func (o *output) digest() string { return fmt.Sprintf("%x", o.sum.Sum(nil)) }
 
 // buffer collects small pieces of text, and writes large ones.
 type buffer struct {

@@ -119,7 +119,7 @@ func (r *rows) begin(c *hfile.Cell) error {
 // addCell adds a cell to the row.
 func (r *rows) addCell(c *hfile.Cell) error {
 	if len(r.row.data)+len(c.Value)+len(c.Qualifier) > r.most {
-		return r.valueError(setting.Errorf("it has more than %s, the limit for a row with this %s: give more", setting.Count(r.most, "byte"), setting.Memory))
+		return r.aboutColumn(&column{}, setting.Errorf("it has more than %s, the limit for a row with this %s: give more", setting.Count(r.most, "byte"), setting.Memory))
 	}
 	if r.plan.open {
 		at := len(r.row.data)
@@ -288,9 +288,7 @@ func (e *rowError) Error() string {
 
 func (e *rowError) Unwrap() error { return e.err }
 
-func (r *rows) valueError(err error) error { return r.aboutColumn(&column{}, err) }
-
-// aboutColumn adds the place of a value to an error.
+// aboutColumn adds the place of a value to an error. A column without a name is none: the error is about the row.
 func (r *rows) aboutColumn(col *column, err error) error {
 	return fail.With(fail.BadRows, fail.AboutData(r.key, "%w", &rowError{r.n, col.name, err}))
 }

@@ -2,6 +2,7 @@ package export
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path"
@@ -221,7 +222,7 @@ func (f *partFile) open() (err error) {
 	if f.file, err = f.export.dir.FS.Create(f.ctx, f.writing(), f.export.dir.NewFile()); err != nil {
 		return err
 	}
-	f.out = newOutput(f.file)
+	f.out = &output{w: f.file, sum: sha256.New()}
 	f.enc, err = f.export.plan.begin(f.out, f.region == 0, f.export.most)
 	return err
 }
@@ -249,7 +250,7 @@ func (f *partFile) finish() (*manifest.ExportedFile, error) {
 	if err := f.export.dir.FS.Rename(f.ctx, f.writing(), path.Join(f.export.dir.Path, f.name())); err != nil {
 		return nil, err
 	}
-	return &manifest.ExportedFile{Name: f.name(), Region: f.export.in.Regions[f.region], Bytes: f.out.n, SHA256: f.out.digest()}, nil
+	return &manifest.ExportedFile{Name: f.name(), Region: f.export.in.Regions[f.region], Bytes: f.out.n, SHA256: fmt.Sprintf("%x", f.out.sum.Sum(nil))}, nil
 }
 
 // abort discards an unfinished file.

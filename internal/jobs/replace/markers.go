@@ -31,17 +31,12 @@ func (s *Survey) Write(ctx context.Context, snap *snapshot.Snapshot, e *Export, 
 				continue
 			}
 			p, region := part{i, j, rows}, snap.Regions[i]
-			parts = append(parts, rewrite.Content{Family: snap.Families[j].Name, Name: fileName(snap, p, o.Timestamp), Region: i,
+			parts = append(parts, rewrite.Content{Family: snap.Families[j].Name, Name: hfile.Name("replace %s %d %s %q", snap.Table, o.Timestamp, snap.Families[j].Name, region.Start), Region: i,
 				What: "markers for region " + region.Encoded, Size: rows * (rewrite.MarkerBytes + int64(len(region.Start))),
 				Fill: func(ctx context.Context, add func(*hfile.Cell) error) error { return markers(ctx, snap, p, e, o, add) }})
 		}
 	}
 	return rw.MakeAll(ctx, prefix, parts, readers, o.Events)
-}
-
-// fileName returns the name of the file with a region's markers.
-func fileName(snap *snapshot.Snapshot, p part, stamp int64) string {
-	return hfile.Name("replace %s %d %s %q", snap.Table, stamp, snap.Families[p.family].Name, snap.Regions[p.region].Start)
 }
 
 // markers adds a marker for each row of a region and family with a visible cell

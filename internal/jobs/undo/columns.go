@@ -147,18 +147,10 @@ func (l *load) replaced(c *hfile.Cell) bool {
 	return l.replaces && c.Type == hfile.DeleteFamily && c.Timestamp == l.stamp-1
 }
 
-// order compares two columns.
-func (c *columns) order(o *columns) int {
-	return cmp.Or(bytes.Compare(c.row, o.row), cmp.Compare(c.family, o.family), bytes.Compare(c.qualifier, o.qualifier))
-}
-
 // digestOf returns the digests of the cells of a snapshot that readers see without the load.
 func (l *load) digestOf(ctx context.Context, snap *snapshot.Snapshot, o reading) (newest, kept manifest.Digest, err error) {
 	r, err := l.lossBy(ctx, snap, nil, o)
-	if err != nil {
-		return newest, kept, err
-	}
-	return r.Before, r.Versions, nil
+	return r.Before, r.Versions, err
 }
 
 // lossBy compares a snapshot of the current table with one from before the load, to which it would be restored. If now is nil, only before is read.
@@ -216,7 +208,7 @@ func (j *lossJoin) run() error {
 		case !b:
 			order = 1
 		default:
-			order = j.before.order(j.now)
+			order = cmp.Or(bytes.Compare(j.before.row, j.now.row), cmp.Compare(j.before.family, j.now.family), bytes.Compare(j.before.qualifier, j.now.qualifier))
 		}
 		if j.now != nil {
 			j.column(order)

@@ -43,7 +43,7 @@ func (l *load) write(ctx context.Context, snap *snapshot.Snapshot, s *result.Sur
 			if p.copies {
 				size += snap.Regions[i].Bytes
 			}
-			parts = append(parts, rewrite.Content{Family: p.family, Name: l.fileName(snap, p, number), Region: i, What: "markers for region " + snap.Regions[i].Encoded, Size: size,
+			parts = append(parts, rewrite.Content{Family: p.family, Name: hfile.Name("undo %s %d %s %q %d", l.table, l.stamp, p.family, snap.Regions[i].Start, number), Region: i, What: "markers for region " + snap.Regions[i].Encoded, Size: size,
 				Fill: func(ctx context.Context, add func(*hfile.Cell) error) error {
 					return l.markers(ctx, snap, p, o, add)
 				}})
@@ -55,11 +55,6 @@ func (l *load) write(ctx context.Context, snap *snapshot.Snapshot, s *result.Sur
 		err = fail.With(fail.HDFS, err)
 	}
 	return files, err
-}
-
-// fileName returns the name of the file with a region's markers.
-func (l *load) fileName(snap *snapshot.Snapshot, p part, number int) string {
-	return hfile.Name("undo %s %d %s %q %d", l.table, l.stamp, p.family, snap.Regions[p.region].Start, number)
 }
 
 // markers adds a marker for each row of a region and family that has cells of the

@@ -170,10 +170,7 @@ func isWritten(info fs.FileInfo, f manifest.File) bool {
 // Descriptions of maps are in the job's directory and not in its output: in a job with reduces, a new ApplicationMaster does not take
 // over the maps' committed output from its predecessor (JobImpl.scheduleTasks of Hadoop 3.4 requests that only without reduces). Each
 // attempt that ended therefore has a description, and they must agree.
-func mapFile(attempt string) string    { return attempt + ".json" }
-func rejectFile(attempt string) string { return attempt + ".rejects.jsonl" }
-
-func filteredFile(attempt string) string { return attempt + ".filtered.jsonl" }
+func mapFile(attempt string) string { return attempt + ".json" }
 
 var mapName = regexp.MustCompile(`^attempt_[0-9]{1,19}_[0-9]{1,10}_m_[0-9]{1,9}_[0-9]{1,9}\.json$`)
 

@@ -186,13 +186,13 @@ func (t *task) doMap(ctx context.Context) (err error) {
 		return err
 	}
 	if read.Rejected > 0 && w.RejectFile != "" {
-		d.Rejects = rejectFile(t.Attempt)
+		d.Rejects = t.Attempt + ".rejects.jsonl"
 		if err := t.keepRejects(ctx, w.RejectFile, path.Join(l.Path, d.Rejects)); err != nil {
 			return fail.With(fail.HDFS, err)
 		}
 	}
 	if d.FilteredFile = ""; read.FilteredFile != "" { // the file on the node
-		d.LeftOut = filteredFile(t.Attempt)
+		d.LeftOut = t.Attempt + ".filtered.jsonl"
 		if err := t.keepRejects(ctx, read.FilteredFile, path.Join(l.Path, d.LeftOut)); err != nil {
 			return fail.With(fail.HDFS, err)
 		}

@@ -53,12 +53,12 @@ var errSnapshotScan = setting.Errorf("%s scan: region servers have no rows of a 
 func (s *Source) Mount(env *cluster.Env, input string, parser Parser) {
 	if s.Scanned != nil {
 		files := &ScanFiles{Choice: s.choice, table: s.Scanned, dir: "/" + s.ref.String(), parser: parser}
-		env.Mount(input, files, files.Dir())
+		env.Mount(input, files, files.dir)
 		return
 	}
 	files := NewFiles(s.fsys, s.root, s.Snapshot.Name, s.ref, parser)
 	files.Choice = s.choice
-	env.Mount(input, files, files.Dir())
+	env.Mount(input, files, files.dir)
 }
 
 // Mount opens the inputs that are tables, and makes env read their chosen cells in the given

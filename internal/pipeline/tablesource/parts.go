@@ -186,6 +186,6 @@ func (p Planned) Mount(ctx context.Context, env *cluster.Env, parser Parser) (*F
 	}
 	files := NewFiles(s.fsys, s.root, p.Name, ref, parser)
 	files.held, files.cuts, files.Choice = s.Snapshot, p.Cuts, p.Choice
-	env.Mount(p.Input, files, files.Dir())
+	env.Mount(p.Input, files, files.dir)
 	return files, nil
 }

@@ -88,10 +88,7 @@ func openScan(ctx context.Context, env *cluster.Env, table loader.TableName, b *
 
 // probe checks the right to read every family: all cells are to be read.
 func (s *Scanned) probe(ctx context.Context) error {
-	if err := s.cluster.MayRead(ctx, s.Table, s.Families...); err != nil {
-		return cluster.Failure(err)
-	}
-	return nil
+	return cluster.Failure(s.cluster.MayRead(ctx, s.Table, s.Families...))
 }
 
 // Each scans all parts, up to n at a time. It calls do with each part's number
@@ -160,9 +157,6 @@ type ScanFiles struct {
 }
 
 var _ source.Table = (*ScanFiles)(nil)
-
-// Dir returns the name of the directory.
-func (f *ScanFiles) Dir() string { return f.dir }
 
 // scanPart is a file that represents a part, or the directory.
 type scanPart struct {
