@@ -164,7 +164,7 @@ func (p *Plan) jobColumn(s spec.Spec, name string) (column, error) {
 		case c.JSON && (len(c.Columns) == 0 || slices.Contains(c.Columns, name)):
 			elsewhere = "it is in a JSON object"
 		case c.Value != nil:
-		case c.Rest && restHas(s, name), slices.Contains(c.ColumnNames(), name) && !c.JSON:
+		case c.Rest && !slices.Contains(s.UsedColumns(), name), slices.Contains(c.ColumnNames(), name) && !c.JSON:
 			if found == nil || c.CellType().Appender() == nil && found.CellType().Appender() != nil {
 				found = &s.Entries()[i]
 			}
@@ -185,16 +185,6 @@ func (p *Plan) jobColumn(s spec.Spec, name string) (column, error) {
 	}
 	c.setStandIns(s, found, p.text == nil || p.text.hasNull())
 	return c, nil
-}
-
-// restHas reports whether the rest of a mapping includes a column.
-func restHas(s spec.Spec, name string) bool {
-	if slices.Contains(s.Skip, name) {
-		return false
-	}
-	return !slices.ContainsFunc(s.Cells, func(c spec.CellSpec) bool {
-		return !c.JSON && slices.Contains(c.ColumnNames(), name) || c.QualifierFrom == name
-	})
 }
 
 // setStandIns determines what is written for a missing and for an empty cell, from the

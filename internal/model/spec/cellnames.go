@@ -17,17 +17,7 @@ type CellName struct {
 // CellsOf calls visit for each cell that the mapping makes from a single column. If
 // convert is nil, the cell holds the column's text.
 func (s Spec) CellsOf(columns []string, visit func(column int, name CellName, convert celltype.Converter)) {
-	named := newNameSet(s.Skip)
-	for _, c := range s.Cells {
-		if !c.JSON {
-			for _, column := range c.ColumnNames() {
-				named[column] = true
-			}
-		}
-		if c.QualifierFrom != "" {
-			named[c.QualifierFrom] = true
-		}
-	}
+	named := newNameSet(s.UsedColumns())
 	for _, c := range s.Entries() {
 		if c.JSON || c.Value != nil || c.Expr != "" || c.RowKey || c.QualifierFrom != "" {
 			continue
