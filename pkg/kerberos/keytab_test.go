@@ -1,6 +1,7 @@
 package kerberos
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -44,5 +45,32 @@ func TestNewestKey(t *testing.T) {
 		if err != nil || kvno != c.want {
 			t.Errorf("%s: key %d, %v, want %d", name, kvno, err, c.want)
 		}
+	}
+}
+
+// TestDamagedKeytab cuts a keytab at each of its bytes, as a copy does that is stopped: an error says that it is damaged, without any of its bytes.
+func TestDamagedKeytab(t *testing.T) {
+	const secret = "a password"
+	kt := keytab.New()
+	for kvno := range uint8(2) {
+		testcheck.Must(t, kt.AddEntry("etl", ours, secret, time.Unix(1_800_000_000, 0), kvno+1, etypeID.AES256_CTS_HMAC_SHA1_96))
+	}
+	whole, err := kt.Marshal()
+	testcheck.Must(t, err)
+	path := filepath.Join(t.TempDir(), "etl.keytab")
+	failed := 0
+	for n := range whole {
+		testcheck.Must(t, os.WriteFile(path, whole[:n], 0o600))
+		read, err := loadKeytab(path)
+		if err == nil {
+			continue
+		}
+		failed++
+		if want := fmt.Sprintf("keytab %s: its %d bytes are no keytab, or damaged: export it again (klist -k shows its keys)", path, n); read != nil || err.Error() != want {
+			t.Errorf("of %d bytes: %q, want %q", n, err, want)
+		}
+	}
+	if failed < len(whole)/2 {
+		t.Errorf("of %d cuts %d are errors", len(whole), failed)
 	}
 }

@@ -149,12 +149,13 @@ func (o Options) loginKeytab() (*state, string, error) {
 }
 
 func loadKeytab(path string) (kt *keytab.Keytab, err error) {
+	data, err := os.ReadFile(path)
+	damaged := fmt.Errorf("keytab %s: its %d bytes are no keytab, or damaged: export it again (klist -k shows its keys)", path, len(data))
 	defer func() {
 		if recover() != nil { // of gokrb5, whose parser trusts lengths
-			kt, err = nil, fmt.Errorf("keytab %s is damaged", path)
+			kt, err = nil, damaged
 		}
 	}()
-	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("keytab: %w: the user who runs the job must be able to read it", err)
 	}
@@ -163,7 +164,7 @@ func loadKeytab(path string) (kt *keytab.Keytab, err error) {
 	}
 	kt = keytab.New()
 	if err := kt.Unmarshal(data); err != nil {
-		return nil, fmt.Errorf("keytab %s: %w", path, err)
+		return nil, damaged // the parser's own error has the bytes of the file, keys included
 	}
 	// Of keys with equal times gokrb5 uses the first, which must be the newest. Keys made within a second, and those of ktpass, have equal
 	// times.
