@@ -67,7 +67,8 @@ func (h *HDFS) wantsLogin(ctx context.Context) error {
 // refused reports whether a login cannot succeed however often it is tried: the configurations of both sides do not match.
 func refused(err error) bool {
 	_, mismatch := errors.AsType[*kerberos.MismatchError](err)
-	return mismatch || errors.Is(err, hadooprpc.ErrSimple) || errors.Is(err, kerberos.ErrUnknownService)
+	_, principal := errors.AsType[*hadooprpc.PrincipalError](err)
+	return mismatch || principal || errors.Is(err, hadooprpc.ErrSimple) || errors.Is(err, kerberos.ErrUnknownService)
 }
 
 // DelegationToken requests a token with which another program can act as the logged-in user. Its service is set in the form

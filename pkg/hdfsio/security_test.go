@@ -13,7 +13,7 @@ import (
 // TestRefusedLogins checks that refused logins are not retried and that broken
 // connections are.
 func TestRefusedLogins(t *testing.T) {
-	for _, err := range []error{&kerberos.MismatchError{}, hadooprpc.ErrSimple, kerberos.ErrUnknownService} {
+	for _, err := range []error{&kerberos.MismatchError{}, hadooprpc.ErrSimple, kerberos.ErrUnknownService, &hadooprpc.PrincipalError{Key: "k", Err: io.EOF}} {
 		if transient(fmt.Errorf("namenode: %w", err)) {
 			t.Errorf("%v is tried again", err)
 		}

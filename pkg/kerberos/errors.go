@@ -91,7 +91,7 @@ func ticketError(service string, o Options, err error) error {
 	text := err.Error()
 	switch m := find(err); {
 	case strings.Contains(text, "KDC_ERR_S_PRINCIPAL_UNKNOWN"):
-		return explained(err, "kerberos ticket for %s: %w: compare the principal that the cluster's configuration names with the host's name", service, ErrUnknownService)
+		return explained(err, "kerberos ticket for %s: %w", service, ErrUnknownService)
 	case noRealm.MatchString(text):
 		realm := noRealm.FindStringSubmatch(text)
 		return explained(err, "kerberos ticket for %s: %s names no KDC of the realm %s, and there is none in DNS (dns_lookup_kdc): add it under [realms]", service, o.Config.Path,

@@ -39,6 +39,16 @@ type Options struct {
 // ErrSimple reports a server that requires no login although Kerberos is configured.
 var ErrSimple = errors.New("the server uses simple authentication, the configuration asks for Kerberos: set hadoop.security.authentication to simple, if this is the right cluster")
 
+// PrincipalError reports a server that the configuration names by another principal than its own, or by one that the KDC does not know. Retrying
+// does not help.
+type PrincipalError struct {
+	Key string // the configuration key of the principal
+	Err error
+}
+
+func (e *PrincipalError) Error() string { return fmt.Sprintf("%v (%s)", e.Err, e.Key) }
+func (e *PrincipalError) Unwrap() error { return e.Err }
+
 // Dial logs in on a connection to a server with the given host name. It ends when the context ends. It closes the
 // connection on failure.
 func Dial(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, error) {
@@ -127,12 +137,15 @@ func choose(ctx context.Context, logins []login, host string, o Options) (way lo
 		}
 		service, realm, err := Service(o.Principal, host)
 		if err != nil {
-			return l, nil, "", fmt.Errorf("%w (%s; the server says that it is %s/%s)", err, o.PrincipalKey, l.protocol, l.server)
+			return l, nil, "", &PrincipalError{o.PrincipalKey, fmt.Errorf("%w: the server says that it is %s/%s", err, l.protocol, l.server)}
 		}
 		if own := l.protocol + "/" + l.server; l.server != "" && !strings.EqualFold(own, service) {
-			return l, nil, "", fmt.Errorf("the server says that it is %s, the configuration says %s (%s)", own, service, o.PrincipalKey)
+			return l, nil, "", &PrincipalError{o.PrincipalKey, fmt.Errorf("the server says that it is %s, the configuration says %s", own, service)}
 		}
 		s, token, err := o.Kerberos.Initiate(ctx, service, realm)
+		if errors.Is(err, kerberos.ErrUnknownService) {
+			err = &PrincipalError{o.PrincipalKey, err}
+		}
 		if err != nil {
 			return l, nil, "", err
 		}

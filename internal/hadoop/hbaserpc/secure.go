@@ -52,6 +52,9 @@ func (e *LoginError) Error() string {
 	if _, ok := errors.AsType[*tlsconf.Error](e.Err); ok {
 		return e.Err.Error()
 	}
+	if _, ok := errors.AsType[*hadooprpc.PrincipalError](e.Err); ok {
+		return e.Err.Error()
+	}
 	return "kerberos login: " + e.Err.Error()
 }
 
@@ -80,9 +83,12 @@ func Secure(ctx context.Context, tcp net.Conn, host string, o Security) (net.Con
 func logIn(ctx context.Context, nc net.Conn, host string, o Security) (*SecureConn, error) {
 	service, realm, err := hadooprpc.Service(o.Principal, host)
 	if err != nil {
-		return nil, &LoginError{Err: fmt.Errorf("%w (%s)", err, o.PrincipalKey)}
+		return nil, &LoginError{Err: &hadooprpc.PrincipalError{Key: o.PrincipalKey, Err: err}}
 	}
 	s, token, err := o.Kerberos.Initiate(ctx, service, realm)
+	if errors.Is(err, kerberos.ErrUnknownService) {
+		err = &hadooprpc.PrincipalError{Key: o.PrincipalKey, Err: err}
+	}
 	if errors.Is(err, kerberos.ErrNoKDC) || ctx.Err() != nil {
 		return nil, err
 	}

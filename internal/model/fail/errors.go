@@ -108,7 +108,8 @@ func outOfReach(err error) bool {
 // has. Retrying does not resolve it.
 func OtherSecurity(err error) bool {
 	_, mismatch := errors.AsType[*kerberos.MismatchError](err)
-	return mismatch || slices.ContainsFunc([]error{hadooprpc.ErrSimple, hdfsio.ErrSecured, hbaserpc.ErrSimple, loader.ErrSecured, kerberos.ErrUnknownService}, func(e error) bool { return errors.Is(err, e) })
+	_, principal := errors.AsType[*hadooprpc.PrincipalError](err)
+	return mismatch || principal || slices.ContainsFunc([]error{hadooprpc.ErrSimple, hdfsio.ErrSecured, hbaserpc.ErrSimple, loader.ErrSecured, kerberos.ErrUnknownService}, func(e error) bool { return errors.Is(err, e) })
 }
 
 // Usage marks an error of the program's caller. It overrides the kind that the error has, since the outermost kind counts.

@@ -133,6 +133,8 @@ func checkVersion(s loader.Status, err error) Check {
 	const name = "version"
 	major, _, _ := strings.Cut(s.Version, ".")
 	switch {
+	case fail.OtherSecurity(err):
+		return bad(name, "see security", "the login at the master is refused")
 	case err != nil:
 		return bad(name, "check that a master is active", "the master does not answer: %s", oneLine{err})
 	case len(s.Servers) == 0:
@@ -184,6 +186,9 @@ func checkMissing(table loader.TableName, err error) Check {
 	}
 	if denied, ok := errors.AsType[*loader.DeniedError](err); ok {
 		return bad("table", denied.Grant, "user %s needs the right CREATE on table %s", denied.User, table)
+	}
+	if fail.OtherSecurity(err) {
+		return bad("table", "see security", "the login at HBase is refused")
 	}
 	return bad("table", "check that HBase is up", "%s", oneLine{err})
 }
@@ -297,7 +302,7 @@ func checkAdmin(err error, table loader.TableName) Check {
 // of loads. Other users must be able to traverse it, but not to list it.
 func checkHBaseStaging(b bulkFacts) Check {
 	const name = "hbase staging"
-	if b.token == "" {
+	if b.token == "" || fail.OtherSecurity(b.stagingErr) {
 		return Check{}
 	}
 	dir := b.token[:strings.LastIndexByte(b.token, '/')]

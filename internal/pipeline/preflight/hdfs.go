@@ -51,6 +51,7 @@ func ownerOf(info fs.FileInfo) string {
 func (f *checkFacts) askHDFS(ctx context.Context) {
 	s := &f.staging
 	if s.location, s.err = staging.Base(ctx, f.env, f.options.Staging); s.err != nil {
+		f.security.nnErr = s.err
 		return
 	}
 	fsys, err := f.env.FS(s.location)
@@ -145,6 +146,8 @@ func checkProbe(s stagingFacts, user string) Check {
 	const name = "staging"
 	hint := setting.Textf("as an administrator: hdfs dfs -mkdir %s; hdfs dfs -chown %s %s; or name a directory that %s may write with %s", s.location.Path, user, s.location.Path, user, setting.Staging)
 	switch {
+	case fail.OtherSecurity(s.err):
+		return bad(name, "see security", "user %s cannot log in", user)
 	case s.err != nil:
 		return bad(name, setting.Textf("set HADOOP_CONF_DIR to the directory with core-site.xml and hdfs-site.xml, or name a directory with %s", setting.Staging), "%s", oneLine{s.err})
 	case is[*hdfsio.UnmetError](s.probeErr): // no NameNode was ever reached

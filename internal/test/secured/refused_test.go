@@ -34,12 +34,20 @@ func testRefused(t *testing.T, s *site) {
 	}{
 		{"nobody", s.as(testcluster.Nobody), []string{"CREATE", table, testcluster.Nobody}},
 		{"nocreate", s.as(testcluster.NoCreate), []string{"CREATE", table, testcluster.NoCreate}},
+		{"another NameNode", s.with(s.confWith(t, property("hdfs-site.xml", "dfs.namenode.kerberos.principal", "hdfs/_HOST@"+testcluster.Realm))...),
+			[]string{"nn/localhost", "hdfs/localhost", "(dfs.namenode.kerberos.principal)"}},
+		{"a NameNode without a name", s.with(s.confWith(t, property("hdfs-site.xml", "dfs.namenode.kerberos.principal", ""))...), []string{"(dfs.namenode.kerberos.principal)"}},
+		{"another region server", s.with(s.confWith(t, property("hbase-site.xml", "hbase.regionserver.kerberos.principal", "rs/_HOST@"+testcluster.Realm))...),
+			[]string{"rs/localhost", "(hbase.regionserver.kerberos.principal)"}},
 		{"a simple client", s.with(s.conf(t, "kerberos", "simple")...), []string{"hbase.security.authentication", "kerberos"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := s.written(t, c.site.user)
 			r := c.site.do(t, c.site.loading(e, table)...)
 			refusedWith(t, r, c.names...)
+			if check := c.site.do(t, "check", "--job", e.job(), "--table", table); check.code != notFit || !strings.Contains(check.out, c.names[0]) {
+				t.Errorf("check: exit code %d: %s", check.code, check.out)
+			}
 			if n := s.written(t, c.site.user); n != before {
 				t.Errorf("%d calls at the NameNode have written as %s", n-before, c.site.user)
 			}
@@ -77,6 +85,13 @@ func testKerberosRefused(t *testing.T, s *site) {
 			}
 		})
 	}
+}
+
+// property returns a property of a file for confWith.
+func property(file, key, value string) map[string]map[string]string {
+	more := map[string]map[string]string{"core-site.xml": nil, "hdfs-site.xml": nil, "hbase-site.xml": nil}
+	more[file] = map[string]string{key: value}
+	return more
 }
 
 // confWith returns the environment with a configuration that has additional properties.
