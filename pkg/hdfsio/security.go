@@ -24,6 +24,8 @@ type Security struct {
 	Token *kerberos.Token
 	// Principal is the principal of the NameNodes, dfs.namenode.kerberos.principal.
 	Principal string
+	// Pattern is a glob of principals that are accepted in place of Principal, dfs.namenode.kerberos.principal.pattern; it may be empty.
+	Pattern string
 	// RPC and Data are the configured protections, the preferred one first: hadoop.rpc.protection and
 	// dfs.data.transfer.protection. None: the strongest that the cluster offers.
 	RPC, Data []kerberos.Quality
@@ -37,7 +39,7 @@ const (
 )
 
 func (s *Security) rpc() *hadooprpc.Options {
-	return &hadooprpc.Options{Kerberos: s.Kerberos, Token: s.Token, Principal: s.Principal, PrincipalKey: keyPrincipal,
+	return &hadooprpc.Options{Kerberos: s.Kerberos, Token: s.Token, Principal: s.Principal, PrincipalKey: keyPrincipal, Pattern: s.Pattern,
 		Qualities: s.RPC, QualityKey: keyRPC, Protocol: hadooprpc.ClientProtocol}
 }
 

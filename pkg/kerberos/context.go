@@ -203,17 +203,19 @@ func unrotate(body []byte, n int) []byte {
 	return slices.Concat(body[n:], body[:n])
 }
 
+// Realm returns the realm of a host's services in the configuration, the login's own for a host that is not there.
+func (c *Client) Realm(host string) string {
+	_, own, _ := strings.Cut(c.principal, "@")
+	return cmp.Or(c.options.Config.krb5.ResolveRealm(host), own)
+}
+
 // exchange requests a ticket from the KDC of a service's realm.
 func (s *state) exchange(a asked) (*grant, error) {
 	_, host, ok := strings.Cut(a.service, "/")
 	if !ok || host == "" {
 		return nil, fmt.Errorf("%s names no host", a.service)
 	}
-	realm, tgt := a.realm, s.tgt
-	if realm == "" {
-		realm = s.krb.Config.ResolveRealm(host)
-	}
-	realm = cmp.Or(realm, s.realm)
+	realm, tgt := cmp.Or(a.realm, s.krb.Config.ResolveRealm(host), s.realm), s.tgt
 	if realm != s.realm {
 		var err error
 		if tgt, err = s.request(grantingTo(realm), s.realm, tgt, false); err != nil {

@@ -1,11 +1,13 @@
 package hadooprpc
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +26,9 @@ type Options struct {
 	Principal string
 	// PrincipalKey is the configuration key of Principal, for errors.
 	PrincipalKey string
+	// Pattern, if it is not empty, is a glob of the servers that are accepted in place of Principal: of the name that a server gives itself, with its
+	// realm, such as nn/*@EXAMPLE.COM. Its configuration key is that of Principal with .pattern.
+	Pattern string
 	// Token is a delegation token for the server; it may be nil.
 	Token *kerberos.Token
 	// Qualities are the configured qualities of protection, the preferred one first. None: the strongest that the
@@ -111,7 +116,7 @@ func logIn(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, err
 	}
 	if err := c.converse(way, mechanism); err != nil {
 		if m, ok := errors.AsType[*kerberos.MismatchError](err); ok {
-			return nil, fmt.Errorf("protection of RPC: %w (%s)", m, o.QualityKey)
+			return nil, fmt.Errorf("%w (%s)", m, o.QualityKey)
 		}
 		return nil, fmt.Errorf("%s: %w", way.method, err)
 	}
@@ -135,12 +140,9 @@ func choose(ctx context.Context, logins []login, host string, o Options) (way lo
 		if l.method != "KERBEROS" || l.mechanism != "GSSAPI" || o.Kerberos == nil {
 			continue
 		}
-		service, realm, err := Service(o.Principal, host)
+		service, realm, err := o.service(host, l)
 		if err != nil {
-			return l, nil, "", &PrincipalError{o.PrincipalKey, fmt.Errorf("%w: the server says that it is %s/%s", err, l.protocol, l.server)}
-		}
-		if own := l.protocol + "/" + l.server; l.server != "" && !strings.EqualFold(own, service) {
-			return l, nil, "", &PrincipalError{o.PrincipalKey, fmt.Errorf("the server says that it is %s, the configuration says %s", own, service)}
+			return l, nil, "", err
 		}
 		s, token, err := o.Kerberos.Initiate(ctx, service, realm)
 		if errors.Is(err, kerberos.ErrUnknownService) {
@@ -160,6 +162,36 @@ func choose(ctx context.Context, logins []login, host string, o Options) (way lo
 		return way, nil, "", fmt.Errorf("the server offers %s, and there is a token alone", strings.Join(offered, ", "))
 	}
 	return way, nil, "", fmt.Errorf("the server offers %s, and there is a Kerberos login", strings.Join(offered, ", "))
+}
+
+// service returns the service of a server that offers a login, and its realm, as SaslRpcClient.getServerPrincipal of Hadoop 3.4.
+func (o Options) service(host string, l login) (service, realm string, err error) {
+	own := l.protocol + "/" + l.server
+	if o.Pattern != "" && l.server != "" {
+		realm = o.Kerberos.Realm(l.server)
+		if fits, err := globbed(o.Pattern, own+"@"+realm); err != nil || !fits {
+			return "", "", &PrincipalError{o.PrincipalKey + ".pattern", cmp.Or(err, fmt.Errorf("the server says that it is %s@%s, the pattern is %s", own, realm, o.Pattern))}
+		}
+		return own, realm, nil
+	}
+	service, realm, err = Service(o.Principal, host)
+	switch {
+	case err != nil:
+		err = &PrincipalError{o.PrincipalKey, fmt.Errorf("%w: it says that it is %s", err, own)}
+	case l.server != "" && !strings.EqualFold(own, service):
+		err = &PrincipalError{o.PrincipalKey, fmt.Errorf("the server says that it is %s, the configuration says %s", own, service)}
+	}
+	return service, realm, err
+}
+
+// globbed reports whether a text matches a pattern of Hadoop's GlobPattern: * and ? match a slash too, {a,b} is one of several, [a-c] a set.
+func globbed(pattern, text string) (bool, error) {
+	expression := strings.NewReplacer(".", `\.`, "+", `\+`, "(", `\(`, ")", `\)`, "|", `\|`, "^", `\^`, "$", `\$`, "*", ".*", "?", ".", "{", "(?:", "}", ")", ",", "|", "[!", "[^", "[^", "[^").Replace(pattern)
+	r, err := regexp.Compile("^(?:" + expression + ")$")
+	if err != nil {
+		return false, fmt.Errorf("the pattern %s is not a glob", pattern)
+	}
+	return r.MatchString(text), nil
 }
 
 // Service returns the service on a host for a principal such as nn/_HOST@REALM, and the principal's realm, which may

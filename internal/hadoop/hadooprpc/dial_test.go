@@ -34,6 +34,22 @@ func TestService(t *testing.T) {
 	}
 }
 
+// TestGlobbed checks patterns of principals as Hadoop's GlobPattern understands them.
+func TestGlobbed(t *testing.T) {
+	const own = "nn/a.example.com@EXAMPLE.COM"
+	for pattern, want := range map[string]bool{
+		"*": true, own: true, "nn/*@EXAMPLE.COM": true, "{hdfs,nn}/?.example.com@*": true, "nn/[a-c].example.com@EXAMPLE.COM": true,
+		"nn/*": true, "nn/*@OTHER.COM": false, "hdfs/*": false, "nn/[!a]*": false, "nn/aXexample.com@*": false, "nn": false,
+	} {
+		if got, err := globbed(pattern, own); got != want || err != nil {
+			t.Errorf("%s: %t, %v", pattern, got, err)
+		}
+	}
+	if _, err := globbed("nn/[a", own); err == nil {
+		t.Error("a set that is not closed is a pattern")
+	}
+}
+
 // answerPacket returns a packet of a server.
 func answerPacket(call int32, status uint64, class, text string, body []byte) []byte {
 	h := frames.AppendNumber(nil, 1, uint64(uint32(call)))

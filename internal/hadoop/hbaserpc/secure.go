@@ -52,7 +52,8 @@ func (e *LoginError) Error() string {
 	if _, ok := errors.AsType[*tlsconf.Error](e.Err); ok {
 		return e.Err.Error()
 	}
-	if _, ok := errors.AsType[*hadooprpc.PrincipalError](e.Err); ok {
+	_, principal := errors.AsType[*hadooprpc.PrincipalError](e.Err)
+	if _, mismatch := errors.AsType[*kerberos.MismatchError](e.Err); principal || mismatch {
 		return e.Err.Error()
 	}
 	return "kerberos login: " + e.Err.Error()
@@ -111,7 +112,7 @@ func logIn(ctx context.Context, nc net.Conn, host string, o Security) (*SecureCo
 		response, err := client.Step(challenge)
 		if err != nil {
 			if _, ok := errors.AsType[*kerberos.MismatchError](err); ok {
-				err = fmt.Errorf("protection of RPC: %w (hbase.rpc.protection)", err)
+				err = fmt.Errorf("%w (hbase.rpc.protection)", err)
 			}
 			return nil, &LoginError{Err: err}
 		}

@@ -53,7 +53,7 @@ func (o *Options) Secure(login *kerberos.Client, value func(key string) string) 
 		return fmt.Errorf("%s: %w", protection, err)
 	}
 	o.Kerberos = login
-	o.Login = &hadooprpc.Options{Kerberos: login, Principal: value(principal), PrincipalKey: principal, Qualities: q, QualityKey: protection, Protocol: ClientProtocol}
+	o.Login = &hadooprpc.Options{Kerberos: login, Principal: value(principal), PrincipalKey: principal, Pattern: value(principal + ".pattern"), Qualities: q, QualityKey: protection, Protocol: ClientProtocol}
 	return nil
 }
 

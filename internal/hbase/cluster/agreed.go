@@ -85,7 +85,7 @@ func (e *Env) logInNameNode(ctx context.Context, nc net.Conn, addr string, secur
 		}
 		return hadooprpc.Open(nc, user, hadooprpc.ClientProtocol)
 	}
-	o := hadooprpc.Options{Principal: e.Conf.Value(keyNameNode), PrincipalKey: keyNameNode, QualityKey: "hadoop.rpc.protection", Protocol: hadooprpc.ClientProtocol}
+	o := hadooprpc.Options{Principal: e.Conf.Value(keyNameNode), PrincipalKey: keyNameNode, Pattern: e.Conf.Value(keyNameNode + ".pattern"), QualityKey: "hadoop.rpc.protection", Protocol: hadooprpc.ClientProtocol}
 	host, _, err := net.SplitHostPort(addr)
 	if err == nil {
 		o.Kerberos, err = e.Login()

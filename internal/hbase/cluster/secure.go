@@ -132,7 +132,7 @@ func (e *Env) secureHDFS(l hdfsio.Location, o *hdfsio.HDFSOptions) (err error) {
 	if !e.Conf.Kerberos(hdfsio.HadoopAuthentication) {
 		return nil
 	}
-	s := &hdfsio.Security{Principal: e.Conf.Value(keyNameNode)}
+	s := &hdfsio.Security{Principal: e.Conf.Value(keyNameNode), Pattern: e.Conf.Value(keyNameNode + ".pattern")}
 	if len(e.Tokens) > 0 {
 		s.Token, err = e.tokenFor(l)
 	} else if s.Kerberos, err = e.Login(); err == nil {

@@ -26,6 +26,13 @@ func testRefused(t *testing.T, s *site) {
 	e := small(t)[0]
 	const table = "refused"
 	s.create(t, table, e.salts)
+	for pattern, code := range map[string]int{"nn/*@" + testcluster.Realm: 0, "hdfs/*": notFit} {
+		more := property("hdfs-site.xml", "dfs.namenode.kerberos.principal", "hdfs/_HOST@"+testcluster.Realm)
+		more["hdfs-site.xml"]["dfs.namenode.kerberos.principal.pattern"] = pattern
+		if r := s.with(s.confWith(t, more)...).do(t, "check", "--job", e.job(), "--table", table, "--input", e.input); r.code != code {
+			t.Errorf("pattern %s: exit code %d: %s", pattern, r.code, r.out)
+		}
+	}
 	e.input = filepath.Join(t.TempDir(), "no-such-input.csv") // reading it fails with another exit code
 	for _, c := range []struct {
 		name  string
@@ -45,11 +52,11 @@ func testRefused(t *testing.T, s *site) {
 			before := s.written(t, c.site.user)
 			r := c.site.do(t, c.site.loading(e, table)...)
 			refusedWith(t, r, c.names...)
-			if check := c.site.do(t, "check", "--job", e.job(), "--table", table); check.code != notFit || !strings.Contains(check.out, c.names[0]) {
-				t.Errorf("check: exit code %d: %s", check.code, check.out)
-			}
 			if n := s.written(t, c.site.user); n != before {
 				t.Errorf("%d calls at the NameNode have written as %s", n-before, c.site.user)
+			}
+			if check := c.site.do(t, "check", "--job", e.job(), "--table", table); check.code != notFit || !strings.Contains(check.out, c.names[0]) {
+				t.Errorf("check: exit code %d: %s", check.code, check.out)
 			}
 		})
 	}
