@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jcmturner/gokrb5/v8/config"
@@ -19,6 +20,8 @@ import (
 type Config struct {
 	Path string // the path that was read, several separated by colons
 	krb5 *config.Config
+
+	cache string // default_ccache_name, empty if there is none
 }
 
 // DefaultPath is the path of the configuration of MIT's libraries.
@@ -51,7 +54,7 @@ func LoadConfig(path string) (*Config, error) {
 	if _, unsupported := errors.AsType[config.UnsupportedDirective](err); err != nil && !unsupported {
 		return nil, fmt.Errorf("kerberos configuration %s: %w", path, err)
 	}
-	return &Config{Path: path, krb5: k}, nil
+	return &Config{Path: path, krb5: k, cache: p.cache}, nil
 }
 
 // parse parses a configuration with gokrb5. Its parser panics on misplaced braces.
@@ -72,6 +75,7 @@ type profile struct {
 	seen    map[string]bool // files that were opened
 	libs    []string        // of [libdefaults], key = value
 	keys    map[string]bool
+	cache   string // default_ccache_name
 	realms  []string
 	domains []string
 }
@@ -234,6 +238,10 @@ func (p *profile) libdefault(line string) {
 		case "off", "nil":
 			value = "false"
 		}
+	case "default_ccache_name":
+		id := strconv.Itoa(os.Getuid())
+		p.cache = strings.NewReplacer("%{uid}", id, "%{euid}", id, "%{USERID}", id, "%{TEMP}", "/tmp").Replace(value)
+		return
 	case "default_realm", "clockskew", "ticket_lifetime", "renew_lifetime", "udp_preference_limit", "kdc_timesync":
 	default:
 		return // no exchange depends on it

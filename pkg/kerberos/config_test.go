@@ -188,7 +188,7 @@ func TestCacheNames(t *testing.T) {
 	}
 	for _, name := range []string{"KEYRING:persistent:1000", "KCM:", "DIR:/run/user/1/krb5cc", "API:x", "MEMORY:y"} {
 		kind, _, _ := strings.Cut(name, ":")
-		if got, err := cachePath(name); err == nil || !strings.Contains(err.Error(), "ticket cache of type "+kind) || !strings.Contains(err.Error(), "kinit -c FILE:") {
+		if got, err := cachePath(name); err == nil || !strings.Contains(err.Error(), "ticket cache of type "+kind) || !strings.Contains(err.Error(), "set KRB5CCNAME=FILE:") {
 			t.Errorf("%s: %q %v", name, got, err)
 		}
 	}

@@ -30,7 +30,8 @@ type Options struct {
 	Principal string
 	// Keytab is the path of a keytab. Empty: the ticket cache is used.
 	Keytab string
-	// Cache is the name of a ticket cache, a path or FILE:path. Default: KRB5CCNAME, or else /tmp/krb5cc_UID.
+	// Cache is the name of a ticket cache, a path or FILE:path. Default: KRB5CCNAME, or else /tmp/krb5cc_UID, or else the file of
+	// default_ccache_name.
 	Cache string
 }
 
@@ -206,7 +207,7 @@ func cachePath(name string) (string, error) {
 	case strings.EqualFold(kind, "FILE") || strings.EqualFold(kind, "WRFILE"):
 		return rest, nil
 	}
-	return "", fmt.Errorf("ticket cache of type %s: only FILE is supported: run kinit -c FILE:PATH and set KRB5CCNAME=FILE:PATH, or use a keytab", kind)
+	return "", fmt.Errorf("ticket cache of type %s: only FILE is supported: set KRB5CCNAME=FILE:PATH before kinit and this command, or use a keytab", kind)
 }
 
 func (o Options) loginCache() (*state, string, error) {
@@ -215,6 +216,12 @@ func (o Options) loginCache() (*state, string, error) {
 		return nil, "", err
 	}
 	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) && cmp.Or(o.Cache, os.Getenv(EnvCache)) == "" && o.Config.cache != "" {
+		if path, err = cachePath(o.Config.cache); err != nil { // kinit wrote it there
+			return nil, "", fmt.Errorf("default_ccache_name of %s: %w", o.Config.Path, err)
+		}
+		info, err = os.Stat(path)
+	}
 	if err != nil {
 		return nil, "", fmt.Errorf("ticket cache: %w (run kinit, or use a keytab)", err)
 	}
