@@ -227,6 +227,10 @@ func TestSplitTableIsTheSame(t *testing.T) {
 			p.admin(t, "split", at)
 		}
 	}
+	altered := func(t *testing.T, p *program) {
+		p.admin(t, "family", "f", "COMPRESSION=GZ")
+		p.admin(t, "family", "f", "BLOOMFILTER=ROWCOL")
+	}
 	salted := partition.SaltSplits(programRegions)
 	few := [][]byte{[]byte("3"), []byte("5"), []byte("8")} // each split takes seconds
 	for what, c := range map[string]struct {
@@ -240,6 +244,7 @@ func TestSplitTableIsTheSame(t *testing.T) {
 		"all split":                     {allSplit, []string{"loaded:3", ""}, few, []string{"--salt-buckets=10"}},
 		"all split, and out of service": {func(t *testing.T, p *program) { allSplit(t, p); outOfService(t, p) }, []string{"built", ""}, few, []string{"--salt-buckets=10"}},
 		"out of service":                {outOfService, []string{"loaded:3"}, salted, nil},
+		"other settings of the family":  {altered, []string{"built", "loaded:3", ""}, salted, nil},
 	} {
 		for _, stop := range c.stops {
 			t.Run(what+" after "+stop, func(t *testing.T) {

@@ -3,7 +3,6 @@ package job
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io/fs"
 	"slices"
 	"sync"
@@ -66,8 +65,8 @@ type run struct {
 // not changed.
 func (j *run) plan(ctx context.Context) error {
 	for i, family := range j.targets[0].families {
-		if table := j.facts.Families[i]; family.Overrides(table) {
-			j.options.Events.Warn("the job's settings override the table's", "table", fmt.Sprintf("%+v", table), "job", fmt.Sprintf("%+v", family))
+		if table := j.facts.Families[i]; j.job.Built == nil && family.Overrides(table) {
+			j.options.Events.Warn("the job's settings override the table's", "table", table.String(), "job", family.String())
 		}
 	}
 	if err := j.openInput(ctx); err != nil {

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"bulkload/internal/base/abilities"
@@ -61,12 +62,33 @@ func (j *run) setTargets(all []*cluster.Facts) error {
 			t.Table = t.facts.Name.String()
 		}
 		var err error
-		if t.families, err = t.ApplyToAll(t.facts.Families); err != nil {
+		if t.families, err = t.ApplyToAll(j.asBuilt(i, t.facts.Families)); err != nil {
 			return err
 		}
 		j.targets = append(j.targets, t)
 	}
 	return nil
+}
+
+// asBuilt returns a table's families with the settings of files that are built: they stay valid if the table's settings for new files change. Unless
+// the job is done, the number of versions and ZSTD's framing must still be the table's.
+func (j *run) asBuilt(table int, families []spec.Family) []spec.Family {
+	if j.job.Built == nil || j.job.Plan == nil || table > len(j.job.Plan.Tables) {
+		return families
+	}
+	plan := j.job.Plan.At(table)
+	families = slices.Clone(families)
+	for _, was := range append(slices.Clone(plan.Families), plan.Family) {
+		i := slices.IndexFunc(families, func(f spec.Family) bool { return f.Name == was.Name })
+		if i < 0 {
+			continue
+		}
+		if now := families[i]; !j.job.Finished {
+			was.Versions, was.Zstd = now.Versions, now.Zstd
+		}
+		families[i] = was
+	}
+	return families
 }
 
 // specTargets returns the job's targets, with qualified table names.

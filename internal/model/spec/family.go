@@ -24,6 +24,22 @@ type Family struct {
 	Versions    int         `json:",omitempty"` // maximum number of versions loaded per cell; 0 if the job writes one, or if no table defines how many are kept
 }
 
+// String returns the family's name and its settings for messages. Families with other settings have other texts.
+func (f Family) String() string {
+	text := fmt.Sprintf("%s (compression %v, encoding %v, bloom %v", f.Name, f.Compression, f.Encoding, f.Bloom)
+	more := func(name string, value any, given bool) {
+		if given {
+			text += fmt.Sprintf(", %s %v", name, value)
+		}
+	}
+	more("prefix", f.BloomPrefix, f.BloomPrefix > 0)
+	more("block size", f.BlockSize, f.BlockSize > 0)
+	more("level", f.Level, f.Level != hfile.LevelDefault)
+	more("framing", "blocks", f.Zstd == hfile.ZstdBlocks)
+	more("versions", f.Versions, f.Versions > 0)
+	return text + ")"
+}
+
 // HFileOptions returns the options for writing files of the family. The job's timestamp replaces every clock, so the same plan gives the same bytes.
 func (f Family) HFileOptions(timestamp int64) hfile.Options {
 	return hfile.Options{

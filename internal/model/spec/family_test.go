@@ -3,6 +3,7 @@ package spec
 import (
 	"encoding/json"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -68,6 +69,29 @@ func TestOverrides(t *testing.T) {
 		f, err := s.ApplyTo(table)
 		if err != nil || f.Overrides(table) != (name == "encoding") {
 			t.Errorf("%s: %+v, %v", name, f, err)
+		}
+	}
+}
+
+// TestFamilyText checks that each setting of a family is in its text, so that messages and comparisons show it.
+func TestFamilyText(t *testing.T) {
+	plain := DefaultFamily("f")
+	if got := plain.String(); got != "f (compression SNAPPY, encoding FAST_DIFF, bloom ROW)" {
+		t.Error(got)
+	}
+	kind := reflect.TypeFor[Family]()
+	for i := range kind.NumField() {
+		other := plain
+		switch v := reflect.ValueOf(&other).Elem().Field(i); v.Kind() {
+		case reflect.String:
+			v.SetString("g")
+		case reflect.Int:
+			v.SetInt(7)
+		default:
+			v.SetUint(v.Uint() ^ 1)
+		}
+		if other.String() == plain.String() {
+			t.Errorf("%s is not in %s", kind.Field(i).Name, other)
 		}
 	}
 }
