@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -188,13 +189,17 @@ func RecordSnapshot(st *checkpoint.Job, table loader.TableName, r history.ReadSn
 }
 
 // OpenSnapshot opens the files of the job's own snapshot of a place, and takes the snapshot of the table if it does not exist.
-// [checkpoint.Job.DropSnapshots] deletes it.
+// [checkpoint.Job.DropSnapshots] deletes it. The table is one that the job changes or replaces: without it the job cannot continue.
 func OpenSnapshot(ctx context.Context, env *cluster.Env, st *checkpoint.Job, table loader.TableName, place string) (*tablesource.Source, error) {
 	r, err := RecordSnapshot(st, table, history.ReadSnapshotRecord{Place: place})
 	if err != nil {
 		return nil, err
 	}
-	return tablesource.Open(ctx, env, tablesource.Ref{Table: table}, tablesource.Options{Name: r.Snapshot, Created: r.Created, Keep: true, FilesOnly: true})
+	src, err := tablesource.Open(ctx, env, tablesource.Ref{Table: table}, tablesource.Options{Name: r.Snapshot, Created: r.Created, Keep: true, FilesOnly: true})
+	if errors.Is(err, loader.ErrTableNotFound) {
+		return nil, &fail.Error{Kind: fail.Check, Err: fmt.Errorf("%w (it was dropped while the job ran: restore it, then give the same command again)", err)}
+	}
+	return src, err
 }
 
 // tableRecord returns the record of the table in its current state.
