@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -94,4 +96,46 @@ func (r *rights) as(t *testing.T, letters string, args []string) (code int, out 
 		"BULKLOAD_STATE="+t.TempDir())
 	b, _ := cmd.CombinedOutput()
 	return cmd.ProcessState.ExitCode(), string(b)
+}
+
+// TestStagingDenied runs commands whose staging directory or target on HDFS their user may not write: each is refused with the code of what is to be
+// mended first, and its message names the directory.
+func TestStagingDenied(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs a cluster, which -short leaves out")
+	}
+	ns, dir := testcheck.Name(t), t.TempDir()
+	r := &rights{cluster: testcluster.Own(t, testcluster.Guarded()), table: ns + ":t", second: ns + ":to", users: ns}
+	for _, table := range []string{r.table, r.second} {
+		admin := r.cluster.AdminT(t)
+		_, err := admin.Run(t.Context(), "create", table)
+		for _, user := range []string{"owner", "other"} {
+			_, granted := admin.Run(t.Context(), "grant", table, r.user(user), "RWCA")
+			err = errors.Join(err, granted)
+		}
+		testcheck.Must(t, err)
+	}
+	input, built := filepath.Join(dir, "in.csv"), filepath.Join(dir, "built")
+	testcheck.Must(t, os.WriteFile(input, []byte("id,v\nk1,a\n"), 0o644))
+	load := []string{"run", "--table", r.table, "--key", "id", "--input", input, "--staging", "/tmp/" + ns}
+	for _, args := range [][]string{load, {"build", "--table", r.table, "--key", "id", "--input", input, "--out", built}} {
+		if code, out := r.as(t, "owner", args); code != 0 {
+			t.Fatalf("%q: exit %d: %s", args, code, out)
+		}
+	}
+	shut := "/tmp/" + ns + "-shut"
+	testcheck.Must(t, jobtest.UserFS(t, r.cluster, r.user("owner")).MkdirAll(t.Context(), shut, 0o711))
+	for _, args := range [][]string{
+		{"run", "--table", r.second, "--key", "id", "--input", input, "--staging", shut},
+		{"load", built, "--table", r.second, "--staging", shut},
+		{"build", "--table", r.second, "--key", "id", "--input", input, "--out", "hdfs://" + shut + "/files"},
+		{"rekey", "--from", r.table, "--to", r.second, "--key", "v", "--staging", shut},
+		{"compare", r.table, r.second, "--repair-b", "--staging", shut},
+		{"export", r.table, "--format", "csv", "--columns", "f:v", "--to", "hdfs://" + shut + "/files"},
+	} {
+		if code, out := r.as(t, "other", args); code != 3 || !strings.Contains(out, shut+" belongs to "+r.user("owner")) {
+			t.Errorf("%q: exit %d: %s", args, code, out)
+		}
+	}
 }

@@ -150,7 +150,11 @@ func Make(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*Dir, error
 	}
 	if err != nil {
 		d.takeBackBase(ctx)
-		return nil, fail.With(fail.HDFS, setting.Errorf("staging directory: %w (name one that you may write with %s)", err, setting.Staging))
+		kind := fail.HDFS
+		if _, ok := errors.AsType[*UnfitError](err); ok {
+			kind = fail.Check
+		}
+		return nil, fail.With(kind, setting.Errorf("staging directory: %w (name one that you may write with %s)", err, setting.Staging))
 	}
 	if err := fsys.Chmod(ctx, l.Path, 0o711); err != nil {
 		d.takeBackBase(ctx)
@@ -268,7 +272,7 @@ func checkOwner(ctx context.Context, fsys hdfsio.FS, dir, user string) error {
 		return err
 	}
 	if owner, _ := hdfsio.Owner(info); owner != "" && owner != user {
-		return fmt.Errorf("%s belongs to %s, not to %s: it is not this job's directory", dir, owner, user)
+		return &UnfitError{fmt.Errorf("%s belongs to %s, not to %s: it is not this job's directory", dir, owner, user)}
 	}
 	return nil
 }

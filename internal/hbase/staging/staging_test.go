@@ -146,7 +146,7 @@ func TestMakeFails(t *testing.T) {
 	env, dir := world(t, "tina"), t.TempDir()
 	testcheck.Must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
 	_, err := Make(t.Context(), env, local(t, env, dir+"/file/t-1-0123456789abcdef"))
-	if fail.KindOf(err) != fail.HDFS || !strings.Contains(err.Error(), "staging directory: "+dir+"/file is not a directory") {
+	if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "staging directory: "+dir+"/file is not a directory") {
 		t.Errorf("below a file: %v", err)
 	}
 	if names := setting.Of(err); len(names) != 1 || names[0] != setting.Staging {

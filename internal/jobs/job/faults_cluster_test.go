@@ -363,7 +363,7 @@ func (b *buildFaults) permission(t *testing.T) {
 	dir := b.dir(t)
 	stranger := b.connect(t, func(o *hdfsio.HDFSOptions) { o.User = "stranger" })
 	_, err := buildWide(t.Context(), t, b.env, b.input, build.Output{FS: stranger, Dir: dir}, build.WorkOptions{})
-	if !errors.Is(err, fs.ErrPermission) {
+	if !errors.Is(err, fs.ErrPermission) || fail.KindOf(err) != fail.Check {
 		t.Fatalf("build by a stranger: %v", err)
 	}
 	for _, word := range []string{dir, "hbase:supergroup", "drwxr-xr-x", "user stranger"} {
@@ -382,7 +382,7 @@ func (b *buildFaults) permission(t *testing.T) {
 	err = b.run(t, open, build.WorkOptions{}, func(op testfs.Op, _ string, _ int64) bool { return op == testfs.OpFinish }, func() error {
 		return errors.Join(fsys.Chmod(t.Context(), path.Join(open, "f"), 0o755), chown(b.cluster, path.Join(open, "f")))
 	})
-	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "belongs to hbase:") {
+	if !errors.Is(err, fs.ErrPermission) || fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "belongs to hbase:") {
 		t.Errorf("the directory was taken away: %v", err)
 	}
 	t.Log(err)

@@ -99,7 +99,7 @@ func TestStagingOfAnotherOwnerIsRefused(t *testing.T) {
 			}
 			continue
 		}
-		if fail.KindOf(err) != fail.HDFS || !strings.Contains(err.Error(), c.err) {
+		if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %v", c.dir, err)
 		}
 	}

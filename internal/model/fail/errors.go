@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"slices"
 	"syscall"
@@ -56,7 +57,7 @@ func KindOf(err error) Kind {
 
 // With marks an error with the kind k unless it already has a kind. Some errors get another kind than k. A full local disk is always [HDFS]. If k is
 // [Input], a damaged block, an encryption key that is temporarily unavailable and a file system that is out of reach are [HDFS] too, because the same
-// command can read the input after the repair. A server that requires another login than the configuration provides is [Check].
+// command can read the input after the repair. If k is [HDFS], a permission that is missing is [Check]. A server that requires another login than the configuration provides is [Check].
 func With(k Kind, err error) error {
 	if err == nil {
 		return nil
@@ -78,6 +79,9 @@ func With(k Kind, err error) error {
 	}
 	if _, ok := errors.AsType[*hdfsio.FeatureError](err); ok && k == HDFS {
 		k = Check // a retry does not help
+	}
+	if k == HDFS && errors.Is(err, fs.ErrPermission) {
+		k = Check // it fails until the permission is granted
 	}
 	if e, ok := errors.AsType[*hdfsio.KeyError](err); ok && k == HDFS && e.Final() {
 		k = Check // it fails until the key or the permission is granted

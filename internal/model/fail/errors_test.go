@@ -90,6 +90,8 @@ func TestKindsOfCauses(t *testing.T) {
 		{"a full share of it", quota, map[Kind]Kind{Unexpected: HDFS, Config: HDFS, Check: HDFS, BadRows: HDFS, Input: HDFS, Load: HDFS, Verify: HDFS, Busy: HDFS, State: HDFS}},
 		{"a damaged block", block, map[Kind]Kind{Input: HDFS}},
 		{"a feature that is not supported", feature, map[Kind]Kind{HDFS: Check}},
+		{"a directory of HDFS that the user may not write", &fs.PathError{Op: "mkdir", Path: "/a", Err: fmt.Errorf("%w: Permission denied: user=tina", fs.ErrPermission)}, map[Kind]Kind{HDFS: Check}},
+		{"a local directory that the user may not write", &os.PathError{Op: "mkdir", Path: "/a", Err: syscall.EACCES}, map[Kind]Kind{HDFS: Check}},
 		{"a key that is refused", &hdfsio.KeyError{Err: kms.ErrDenied}, map[Kind]Kind{HDFS: Check}},
 		{"a KMS out of reach", &hdfsio.KeyError{Err: io.EOF}, map[Kind]Kind{Input: HDFS}},
 		{"a table whose links HBase takes for references", fmt.Errorf("snapshot s: %w", loader.ErrSnapshotLinks), map[Kind]Kind{Load: Check}},

@@ -26,7 +26,7 @@ var byKind = [...]struct {
 	Input: {"input", 5, false, "input missing or unreadable", "wait for the export, or fix its path",
 		"see that the input is there, complete and readable. If it has changed on purpose, `restart` discards the checkpoint and starts over."},
 	HDFS: {"hdfs", 6, true, "HDFS, an object store or the local disk was out of reach, or refused a write or a read", "retry: the same command resumes the job",
-		"look at HDFS, the store or the disk that the error names (space, quota, permissions, safe mode), then {again}."},
+		"look at HDFS, the store or the disk that the error names (space, quota, safe mode), then {again}."},
 	Load: {"load", 7, true, "HBase or YARN was out of reach, or did not finish its work; complete files are kept", "retry: the same command resumes the job",
 		"the HFiles are kept. Look at HBase's master and the region servers that the error names, then {again}."},
 	Verify: {"verify", 8, false, "the table does not hold what was written", "find out who deleted or overwrote rows, before anything else is loaded",

@@ -39,7 +39,7 @@ func (r WriteRetry) withDefaults() WriteRetry {
 const longestPause = 30
 
 // Persist repeats a write that failed with err until it succeeds or must be
-// given up: at once if a quota is exceeded, or complete files could not be recorded. The write
+// given up: at once if a quota is exceeded, a permission is missing, or complete files could not be recorded. The write
 // receives the number of earlier writes. When the context ends, Persist returns its cause, also if a write has failed by then.
 func (r WriteRetry) Persist(ctx context.Context, e progress.Events, what string, err error, progress func() time.Time, write func(attempt int) error) error {
 	r = r.withDefaults()
@@ -143,7 +143,7 @@ func (o Output) hasContent(ctx context.Context, name string, content []byte) boo
 
 // persistentCause returns the cause of a failure that persists until an operator acts.
 func persistentCause(err error) error {
-	for _, cause := range []error{hdfsio.ErrQuota, hdfsio.ErrNoSpace, fs.ErrPermission, fs.ErrNotExist, fs.ErrExist,
+	for _, cause := range []error{hdfsio.ErrQuota, hdfsio.ErrNoSpace, fs.ErrNotExist, fs.ErrExist,
 		syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EROFS, syscall.EMFILE} {
 		if errors.Is(err, cause) {
 			return cause

@@ -223,13 +223,14 @@ func TestWriteGivenUp(t *testing.T) {
 	env, input := jobtest.Env(t), jobtest.WideInput(t, 1000)
 	for _, c := range []struct {
 		cause  error
+		kind   fail.Kind
 		writes int
 		want   string
 	}{
-		{fs.ErrPermission, 2, "permission denied"},
-		{syscall.ENOSPC, 2, "make room there, or name another directory"},
-		{hdfsio.ErrQuota, 1, "quota"},
-		{errors.New("no answer"), 6, "written 6 times"},
+		{fs.ErrPermission, fail.Check, 1, "permission denied"},
+		{syscall.ENOSPC, fail.HDFS, 2, "make room there, or name another directory"},
+		{hdfsio.ErrQuota, fail.HDFS, 1, "quota"},
+		{errors.New("no answer"), fail.HDFS, 6, "written 6 times"},
 	} {
 		t.Run(c.cause.Error(), func(t *testing.T) {
 			dir := t.TempDir()
@@ -251,7 +252,7 @@ func TestWriteGivenUp(t *testing.T) {
 				}
 			}}
 			_, err := buildInto(t.Context(), t, env, input, Output{FS: fsys, Dir: dir, Retry: quickRetry}, WorkOptions{Workers: 1, Events: noted})
-			if !errors.Is(err, c.cause) || !strings.Contains(err.Error(), c.want) || fail.KindOf(err) != fail.HDFS {
+			if !errors.Is(err, c.cause) || !strings.Contains(err.Error(), c.want) || fail.KindOf(err) != c.kind {
 				t.Errorf("kind %d: %v", fail.KindOf(err), err)
 			}
 			// The next file is being written when the first fails.
