@@ -111,6 +111,36 @@ func TestRefusalBeforeTheLoadIsReported(t *testing.T) {
 	})
 }
 
+// TestRefusalAfterRenamesIsFinal checks that a refusal is sent again if it comes at once, and is final if the server has repeated a rename by then.
+func TestRefusalAfterRenamesIsFinal(t *testing.T) {
+	for took, calls := range map[time.Duration]int32{0: 2, 55 * time.Second: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			var sent atomic.Int32
+			l, groups, _ := sendingLoad(t, func(nc net.Conn) {
+				testrpc.Serve(nc, func(c *testrpc.Call) error {
+					resp, ok := c.Answer.(*pb.BulkLoadHFileResponse)
+					if !ok {
+						return nothing(c)
+					}
+					sent.Add(1)
+					<-time.After(took)
+					resp.Loaded = proto.Bool(false)
+					return nil
+				})
+			}, onServers("rs:1"))
+			stubRegistry(l.cluster, func() string { return "master" })
+			defer l.cluster.Close()
+			again, err := l.sendRound(t.Context(), groups)
+			if len(again) > 0 {
+				_, err = l.sendRound(t.Context(), again)
+			}
+			if _, ok := errors.AsType[*RefusedError](err); !ok || sent.Load() != calls {
+				t.Errorf("refused after %s: %d calls, want %d: %v", took, sent.Load(), calls, err)
+			}
+		})
+	}
+}
+
 // TestFilesThatWereNotSentAreReported checks that the files whose turn does not come are reported as returned: after a stop, after a stop during a
 // connect, at the gate, and after the error of another group. One whose answer was lost is not.
 func TestFilesThatWereNotSentAreReported(t *testing.T) {

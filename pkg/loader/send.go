@@ -37,7 +37,7 @@ func (l *load) send(ctx context.Context, at *line, g group) (group, error) {
 		return g, l.loaded(g, g.files)
 	}
 	if err == nil {
-		return l.refused(ctx, g)
+		return l.refused(ctx, g, took)
 	}
 	if re, ok := errors.AsType[*RemoteError](err); ok {
 		switch hbaserpc.ReactionTo(re) {
@@ -123,14 +123,18 @@ func failureKind(err error) string {
 	return err.Error()
 }
 
+// renamesGivenUp is less than the time for which a region server repeats a rename that HDFS refuses, as for a quota of the table's directory
+// (HRegionFileSystem.rename waits 1 to 10 s, 55 s in all).
+const renamesGivenUp = 50 * time.Second
+
 // errRefused is an answer without a reason that nothing was loaded, while the region is unchanged.
 var errRefused = errors.New("refused without a reason")
 
 // refused finds the files of a load that the server says it did not do, and moves those in the staging directory back. Only after such an
 // answer may they be moved at once: after a lost one the server may still be working. They are sent again if the region has changed
 // meanwhile, which then was the reason, or if this is the first time: a region that was busy with a flush answers the same. After the
-// second time, sending them again does not help.
-func (l *load) refused(ctx context.Context, g group) (group, error) {
+// second time, sending them again does not help, nor once the server has repeated a rename itself.
+func (l *load) refused(ctx context.Context, g group, took time.Duration) (group, error) {
 	outer := ctx
 	ctx, cancel := context.WithTimeoutCause(l.linger, l.cluster.cfg.RetryTimeout,
 		fmt.Errorf("looking for the files of a refused load took more than %s", l.cluster.cfg.RetryTimeout))
@@ -181,7 +185,7 @@ func (l *load) refused(ctx context.Context, g group) (group, error) {
 			return l.returned(g, fmt.Errorf("refused while the region moved to %s on %s", now.Encoded, now.Server))
 		}
 	}
-	if g.failure != errRefused.Error() && outer.Err() == nil {
+	if g.failure != errRefused.Error() && took < renamesGivenUp && outer.Err() == nil {
 		return l.returned(g, errRefused)
 	}
 	e.Causes = l.causes(ctx, g)

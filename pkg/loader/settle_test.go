@@ -32,6 +32,8 @@ type memInfo struct {
 
 func (i memInfo) Name() string           { return i.name }
 func (i memInfo) FileID() (uint64, bool) { return i.id, true }
+func (i memInfo) Mode() fs.FileMode      { return 0o666 }
+func (i memInfo) Sys() any               { return nil }
 
 func (m *memFS) Stat(_ context.Context, name string) (fs.FileInfo, error) {
 	m.mu.Lock()
