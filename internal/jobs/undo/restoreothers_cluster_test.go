@@ -18,6 +18,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/test/jobtest"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
 )
 
 // TestUndoBySnapshotOfOtherJobs checks that jobs that markers cannot undo are undone by the snapshots that they took: a run that has replaced the
@@ -63,6 +64,49 @@ func TestUndoBySnapshotOfOtherJobs(t *testing.T) {
 	slices.Sort(kept)
 	n.undoneBy(loaded, want, "the load of a directory", kept...)
 	n.drop(u.Snapshot)
+}
+
+// TestUndoBySnapshotLost checks that an undo whose snapshots are gone, and whose table is out of service and perhaps restored in part, does not put the
+// table into service, and names what gives the rows back.
+func TestUndoBySnapshotLost(t *testing.T) {
+	t.Parallel()
+	n := newNights(t, 1, "ROW")
+	bin := jobtest.Program(t)
+	n.load(1, 0, 200)
+	for i, says := range []string{"restore_snapshot 'OWN' in HBase's shell", "snapshot OWN of it is gone too"} {
+		dir, before := n.loadAfter(2+i, 100, 300)
+		with := n.digest()
+		cmd := n.undoing(t.Context(), bin, dir, "BULKLOAD_TEST_STOP_AFTER=restoring")
+		cmd.Args = append(cmd.Args, "--by", "snapshot")
+		if out, err := cmd.CombinedOutput(); err == nil {
+			t.Fatalf("the undo was not killed: %s", out)
+		}
+		n.drop(before)
+		own := n.left("/hbase/.hbase-snapshot")[0]
+		n.admin("enable", n.table)
+		n.admin("put", n.table, "k0001", "f:w", "not in the snapshot of the undo")
+		n.admin("disable", n.table)
+		if i == 1 {
+			n.drop(own)
+		}
+		for range 2 {
+			_, err := undo.Run(t.Context(), n.env, dir, undo.Options{})
+			if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), strings.ReplaceAll(says, "OWN", own)) || !strings.Contains(err.Error(), setting.Force.String()) {
+				t.Fatalf("without the snapshot: %v", err)
+			}
+			if s, err := status.Read(dir); err != nil || !s.Offline {
+				t.Fatalf("status says %+v, %v", s, err)
+			}
+		}
+		if i == 0 {
+			n.admin("enable", n.table)
+			n.admin("restore", n.table, own) // and deletes the snapshot
+			if got := n.digest(); got != with {
+				t.Errorf("the table is %s, want %s", got, with)
+			}
+		}
+		n.giveUp(dir)
+	}
 }
 
 // loadDir builds a night's files and loads their directory after a snapshot, the only one to be kept. It returns the directory of the load's job.

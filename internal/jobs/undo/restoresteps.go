@@ -128,7 +128,9 @@ func (r *restore) afterRefusal(ctx context.Context, cause error) (done bool, err
 		}
 		return false, r.withdrawRestore(ctx, cause)
 	}
-	was, err := r.snapshotOf(ctx)
+	unchanged := false
+	own := r.own().Snapshot
+	_, kept, err := r.undo.cluster.SnapshotTime(ctx, r.table, own)
 	if err != nil {
 		return false, r.offline(errors.Join(cause, err))
 	}
@@ -136,7 +138,13 @@ func (r *restore) afterRefusal(ctx context.Context, cause error) (done bool, err
 	if err != nil {
 		return false, r.offline(errors.Join(cause, err))
 	}
-	unchanged := was.Snapshot.SameFiles(now.Snapshot)
+	if kept { // another one of that name would be of the table as it is now
+		was, err := r.snapshotOf(ctx)
+		if err != nil {
+			return false, r.offline(errors.Join(cause, err))
+		}
+		unchanged = was.Snapshot.SameFiles(now.Snapshot)
+	}
 	if !unchanged {
 		newest, _, err := r.digestOf(ctx, now.Snapshot, r.undo.read)
 		if err == nil && newest == r.undo.job.Undo.Restoring.Undo.Restore.Before {
@@ -147,8 +155,14 @@ func (r *restore) afterRefusal(ctx context.Context, cause error) (done bool, err
 	if err := r.undo.job.DropSnapshots(ctx, r.undo.cluster, history.PlaceRestored); err != nil {
 		return false, r.offline(errors.Join(cause, err))
 	}
-	if unchanged {
+	gone := errors.Is(cause, loader.ErrNoSnapshot)
+	switch {
+	case unchanged:
 		return false, r.withdrawRestore(ctx, cause)
+	case gone && kept:
+		return false, setting.Errorf("table %s is out of service and differs: restore_snapshot '%s' in HBase's shell gives it back as it was, then clean %s enables it: %w", r.table, own, setting.Force, cause)
+	case gone:
+		return false, setting.Errorf("table %s is out of service, snapshot %s of it is gone too: look at its rows once clean %s has enabled it: %w", r.table, own, setting.Force, cause)
 	}
 	return false, fmt.Errorf("table %s is out of service and in part restored, and the same command restores it again: %w", r.table, cause)
 }
