@@ -23,6 +23,7 @@ import (
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testcluster"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
 )
 
 // refusedJob is a job that the preflight refuses as long as a directory above its files is closed to HBase, which does not prevent any user from
@@ -51,6 +52,7 @@ func newRefusedJob(t *testing.T) *refusedJob {
 	}
 	j.spec.Table = jobtest.FreshTable(t, env, 10, nil)
 	j.spec.Inputs = []string{jobtest.ManyRecords(t, 20_000)}
+	j.o.Stage = loader.StageDirect // HBase's user takes the files
 	j.o.Staging, j.o.SpillDir, j.o.State.Dir = j.above+"/jobs", t.TempDir(), t.TempDir()
 	return j
 }
@@ -79,6 +81,17 @@ func (j *refusedJob) refused() {
 	s, err := status.Read(r.Job)
 	if err != nil || s.State != history.JobFailed || !s.Resumable || !strings.Contains(s.Error, "cannot pass") || s.HFiles > 0 {
 		j.t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// TestStagingClosedToHBase loads through HBase's staging directory from one that HBase's user cannot pass: the job's user moves the files.
+func TestStagingClosedToHBase(t *testing.T) {
+	t.Parallel()
+	j := newRefusedJob(t)
+	j.o.Stage = loader.StageAuto
+	r, err := Run(t.Context(), j.env, jobtest.Resolve(t, j.spec), j.o)
+	if err != nil || r.Manifest.Digest.Rows != 20_000 {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 

@@ -306,7 +306,7 @@ func (f *checkFacts) withoutTable(ctx context.Context) []Check {
 	return present([]Check{
 		checkSecurity(f.security, f.staging.probeErr),
 		checkNameservice(ctx, f.env.Conf, f.staging, f.bulk),
-		checkAncestors(f.staging, f.bulk),
+		checkAncestors(f.staging, f.bulk, f.direct()),
 		checkProbe(f.staging, f.user),
 		checkClock(f.staging, f.spec.Timestamp),
 		checkInputs(f.inputs),
@@ -315,6 +315,14 @@ func (f *checkFacts) withoutTable(ctx context.Context) []Check {
 		checkOpenFiles(f.inputs, f.machine, f.options.WorkOptions),
 		checkZones(f.security, f.user),
 		checkCertificates(f.security),
+	})
+}
+
+// direct reports whether region servers move the files as HBase's user, from where they are.
+func (f *checkFacts) direct() bool {
+	return f.options.Stage == loader.StageDirect || f.table != nil && slices.ContainsFunc(f.spec.Families(), func(name string) bool {
+		family, found := f.table.Family(name)
+		return found && !strings.EqualFold(f.table.FileTracker(family), "DEFAULT")
 	})
 }
 

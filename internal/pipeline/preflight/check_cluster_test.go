@@ -44,7 +44,7 @@ func TestPreflight(t *testing.T) {
 		t.Errorf("%d errors, %d warnings, %v", r.Errors, r.Warnings, r.Err())
 	}
 	for _, name := range []string{"version", "table", "family", "store-file tracker", "regions", "region size", "key", "right to load",
-		"hbase staging", "security", "nameservice", "staging path", "staging", "clock", "inputs", "spill directory", "open files"} {
+		"hbase staging", "security", "nameservice", "staging", "clock", "inputs", "spill directory", "open files"} {
 		if c, ok := r.Find(name); !ok || c.Message.IsZero() || !c.Hint.IsZero() {
 			t.Errorf("check %s: %+v", name, c)
 		}

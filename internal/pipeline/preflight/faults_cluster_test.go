@@ -183,7 +183,7 @@ func (lab *faultLab) placeFaults() []preflightFault {
 			if err := fsys.MkdirAll(t.Context(), "/tmp/closed", 0o700); err != nil {
 				t.Fatal(err)
 			}
-			o.Staging = "/tmp/closed/job"
+			o.Staging, o.Stage = "/tmp/closed/job", loader.StageDirect
 			t.Cleanup(func() { _ = lab.owner.RemoveAll(context.Background(), "/tmp/closed") })
 			return nil
 		}},

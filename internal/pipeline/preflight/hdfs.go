@@ -159,7 +159,7 @@ func checkProbe(s stagingFacts, user string) Check {
 	case errors.Is(s.probeErr, hdfsio.ErrQuota), errors.Is(s.probeErr, hdfsio.ErrNoSpace):
 		return bad(name, setting.Textf("or name another directory with %s", setting.Staging), "user %s cannot %s %s: %s", user, s.step, s.location, oneLine{s.probeErr}).later(fail.HDFS)
 	case hdfsio.Unavailable(s.probeErr), errors.Is(s.probeErr, hdfsio.ErrRewrite): // the file was created, so DataNodes fail
-		return bad(name, "run it again", "user %s cannot %s %s: %s", user, s.step, s.location, oneLine{s.probeErr}).later(fail.HDFS)
+		return bad(name, setting.Textf("run it again; see that DataNodes run and have disks for the storage policy of %s (hdfs storagepolicies -getStoragePolicy)", s.location.Path), "user %s cannot %s %s: %s", user, s.step, s.location, oneLine{s.probeErr}).later(fail.HDFS)
 	case is[*hdfsio.FeatureError](s.probeErr):
 		return bad(name, setting.Textf("or name another directory with %s", setting.Staging), "user %s cannot %s %s: %s", user, s.step, s.location, oneLine{s.probeErr})
 	case s.probeErr != nil:
@@ -176,11 +176,11 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// checkAncestors reports whether HBase can access the files. The members of a
-// directory's group are unknown here.
-func checkAncestors(s stagingFacts, b bulkFacts) Check {
+// checkAncestors reports whether HBase's user can access the files, which a direct load needs: else the server moves them into HBase's staging
+// directory as the job's user (SecureBulkLoadManager.secureBulkLoadHFiles, 2.4 to 3.0). The members of a directory's group are unknown here.
+func checkAncestors(s stagingFacts, b bulkFacts, direct bool) Check {
 	const name = "staging path"
-	if s.err != nil || len(s.above) == 0 {
+	if !direct || s.err != nil || len(s.above) == 0 {
 		return Check{}
 	}
 	if s.aboveErr != nil {
