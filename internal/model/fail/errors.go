@@ -91,8 +91,8 @@ func With(k Kind, err error) error {
 	if _, ok := errors.AsType[*loader.DeniedError](err); k == Load && (ok || hbaserpc.Threw(err, "AccessDeniedException")) {
 		k = Check // it fails until the permission is granted
 	}
-	if k == Load && (errors.Is(err, loader.ErrSnapshotLinks) || errors.Is(err, loader.ErrNoSnapshots)) {
-		k = Check // it fails until the table is compacted, or HBase takes snapshots
+	if k == Load && (errors.Is(err, loader.ErrSnapshotLinks) || errors.Is(err, loader.ErrNoSnapshots) || errors.Is(err, loader.ErrSnapshotExists)) {
+		k = Check // it fails until the table is compacted, HBase takes snapshots, or the one of that name is deleted
 	}
 	return &Error{Kind: k, Err: err}
 }

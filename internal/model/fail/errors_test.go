@@ -95,6 +95,7 @@ func TestKindsOfCauses(t *testing.T) {
 		{"a key that is refused", &hdfsio.KeyError{Err: kms.ErrDenied}, map[Kind]Kind{HDFS: Check}},
 		{"a KMS out of reach", &hdfsio.KeyError{Err: io.EOF}, map[Kind]Kind{Input: HDFS}},
 		{"a table whose links HBase takes for references", fmt.Errorf("snapshot s: %w", loader.ErrSnapshotLinks), map[Kind]Kind{Load: Check}},
+		{"a snapshot of another user", fmt.Errorf("snapshot s: %w", loader.ErrSnapshotExists), map[Kind]Kind{Load: Check}},
 		{"a master that takes no snapshots", fmt.Errorf("snapshot s: %w", loader.ErrNoSnapshots), map[Kind]Kind{Load: Check}},
 		{"a load that access control refuses", &loader.RemoteError{Class: "org.apache.hadoop.hbase.security.AccessDeniedException"}, map[Kind]Kind{Load: Check}},
 		{"a NameNode out of reach", &hdfsio.UnmetError{Addresses: []string{"nn:1"}, Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}, map[Kind]Kind{Input: HDFS}},

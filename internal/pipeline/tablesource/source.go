@@ -208,7 +208,7 @@ func takeSnapshot(ctx context.Context, env *cluster.Env, table loader.TableName,
 		return err
 	}
 	if !ok || is != created {
-		return fmt.Errorf("%w, and was not taken for this: delete it, or name another", taken)
+		return fmt.Errorf("%w, and another user took it, or another command: that user repeats the command, or deletes it (delete_snapshot '%s')", taken, name)
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ func TestOpenAgain(t *testing.T) {
 	}
 	other := o
 	other.Created++
-	if _, err := tablesource.Open(t.Context(), env, tablesource.Ref{Table: table}, other); !errors.Is(err, loader.ErrSnapshotExists) {
+	if _, err := tablesource.Open(t.Context(), env, tablesource.Ref{Table: table}, other); !errors.Is(err, loader.ErrSnapshotExists) || fail.KindOf(err) != fail.Check {
 		t.Errorf("a snapshot of another time: %v", err)
 	}
 	o.Keep = false
