@@ -26,9 +26,24 @@ import (
 )
 
 func main() {
+	abortOnPanic()
 	collectAt(startingGOGC)
 	version = thisBuild().Version
 	os.Exit(run(os.Args[1:]))
+}
+
+// abortOnPanic makes a panic end the process by SIGABRT after its trace: Go's exit code of a panic, 2, is that of wrong settings. A core dump, which
+// may hold rows, is prevented by a limit of one byte (core(5)), unless the environment asks for one.
+func abortOnPanic() {
+	if os.Getenv("GOTRACEBACK") != "" {
+		return
+	}
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_CORE, &limit) == nil && limit.Max > 0 {
+		limit.Cur = 1
+		_ = unix.Setrlimit(unix.RLIMIT_CORE, &limit)
+	}
+	debug.SetTraceback("crash")
 }
 
 const (

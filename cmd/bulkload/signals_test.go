@@ -59,6 +59,26 @@ func TestPauseSignalsAfterAStopAreIgnored(t *testing.T) {
 	fmt.Println("still here")
 }
 
+// TestPanicHasACodeOfItsOwn ends the program as Go's runtime ends it after a panic: by SIGABRT, with a trace, and not by the exit code of wrong settings.
+func TestPanicHasACodeOfItsOwn(t *testing.T) {
+	if os.Getenv("BULKLOAD_TEST_PANIC") != "" {
+		abortOnPanic()
+		go panic("broken by the test")
+		select {}
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestPanicHasACodeOfItsOwn$")
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "BULKLOAD_TEST_PANIC=1", "GOTRACEBACK=")
+	out, err := cmd.CombinedOutput()
+	e, ok := errors.AsType[*exec.ExitError](err)
+	if !ok || !strings.Contains(string(out), "panic: broken by the test") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if s := e.Sys().(syscall.WaitStatus); s.Signal() != syscall.SIGABRT || s.CoreDump() {
+		t.Errorf("it ended with %v", e)
+	}
+}
+
 // TestStopWhileNobodyReads checks that a signal stops a run whose standard error accepts nothing.
 func TestStopWhileNobodyReads(t *testing.T) {
 	r, w, err := os.Pipe()

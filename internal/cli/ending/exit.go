@@ -35,6 +35,7 @@ func Exits() []Exit {
 		{already, "nothing to do, the job was done before (with --skip-exit-code)", "no action is needed"},
 		{bySignal + 1, "stopped by SIGHUP: its terminal was closed (nohup prevents it)", "the same command resumes the job"},
 		{bySignal + 2, "stopped by SIGINT", "the same command resumes the job"},
+		{bySignal + 6, "ended by SIGABRT: a defect of the program, whose trace is on standard error", "report the trace; the same command resumes the job"},
 		{bySignal + 15, "stopped by SIGTERM", "the same command resumes the job"},
 	}
 	for _, k := range fail.Kinds() {
