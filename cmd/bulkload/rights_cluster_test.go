@@ -98,8 +98,8 @@ func (r *rights) as(t *testing.T, letters string, args []string) (code int, out 
 	return cmd.ProcessState.ExitCode(), string(b)
 }
 
-// TestStagingDenied runs commands whose staging directory or target on HDFS their user may not write: each is refused with the code of what is to be
-// mended first, and its message names the directory.
+// TestStagingDenied runs commands whose staging directory or target on HDFS their user may not write: each is refused with the exit code of a lack
+// that a retry does not end, and its message names the directory.
 func TestStagingDenied(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
