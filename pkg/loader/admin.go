@@ -245,7 +245,7 @@ func (c *Cluster) procedure(ctx context.Context, id uint64) error {
 		switch resp.GetState() {
 		case pb.GetProcedureResultResponse_FINISHED:
 			if e := resp.GetException().GetGenericException(); e != nil {
-				return hbaserpc.NewRemoteError(e.GetClassName(), e.GetMessage(), e.GetMessage())
+				return hbaserpc.NewRemoteError(e.GetClassName(), e.GetMessage())
 			}
 			return nil
 		case pb.GetProcedureResultResponse_NOT_FOUND:

@@ -30,7 +30,6 @@ const (
 type RemoteError struct {
 	Class   string // full Java class name
 	Message string // its first line, with texts about rows removed
-	Trace   string // the whole text
 
 	rows error // nil: Message is whole
 }
@@ -150,7 +149,7 @@ func parseRemote(err error) (*RemoteError, bool) {
 	}
 	class, trace, _ := strings.Cut(text[at+len(javaMark):], ":\n")
 	line, _, _ := strings.Cut(trace, "\n")
-	return NewRemoteError(class, strings.TrimSpace(strings.TrimPrefix(line, class+":")), trace), true
+	return NewRemoteError(class, strings.TrimSpace(strings.TrimPrefix(line, class+":"))), true
 }
 
 // Repeatable reports whether a call that is idempotent, or has no effects, may be made again.
@@ -205,8 +204,8 @@ func withoutRows(text string) string {
 }
 
 // NewRemoteError returns an exception with a text without row data; callers that may show rows can unwrap the whole text.
-func NewRemoteError(class, text, trace string) *RemoteError {
-	e := &RemoteError{Class: class, Message: withoutRows(text), Trace: trace}
+func NewRemoteError(class, text string) *RemoteError {
+	e := &RemoteError{Class: class, Message: withoutRows(text)}
 	if e.Message != text {
 		e.rows = &rowsSaid{text}
 	}

@@ -45,7 +45,7 @@ func TestServersTextHasNoRows(t *testing.T) {
 		"", "Table test:t is not enabled", "Insufficient permissions (user=tina, scope=test:t, family=f:, params=[table=test:t,family=f:],action=CREATE)",
 		"A snapshot of the table is already running another snapshot", "An exception was thrown: see security", "test:t,,1795594956785.0123456789abcdef0123456789abcdef. is not online on rs1,16020,1795594956784",
 	} {
-		if re := NewRemoteError("C", text, ""); re.Message != text || re.Unwrap() != nil {
+		if re := NewRemoteError("C", text); re.Message != text || re.Unwrap() != nil {
 			t.Errorf("%q is shown as %q", text, re.Message)
 		}
 	}
