@@ -200,7 +200,7 @@ func (j *run) verifySame(ctx context.Context, t *target, rows *loaded, r *result
 	defer cancel(nil)
 	same := make(chan error, 1)
 	go func() {
-		err := j.checkUnchanged(ctx, j.job.Plan.At(t.number).Made, t.facts.Name.String(), t.Families(), rows.manifest)
+		err := j.checkUnchanged(ctx, j.job.Plan.At(t.number).Made, t.facts.Name.String(), t.Families(), rows.manifest, fail.Verify)
 		if err != nil {
 			cancel(err)
 		}
@@ -221,7 +221,7 @@ func (j *run) load(ctx context.Context, t *target, b *built, r *result.Result) (
 			return nil, err
 		}
 	}
-	way := loadWay{shared: j.job.History.Plan.Given || j.spec.Timestamp != 0, local: j.spec.Replicate == "no", copyTo: j.stage.Dir}
+	way := loadWay{shared: j.job.History.Plan.Given || j.spec.Timestamp != 0, local: j.spec.Replicate == "no", made: j.job.Plan.At(t.number).Made, copyTo: j.stage.Dir}
 	rows, err := j.loadFiles(ctx, t.facts, t.stage, b, way, r)
 	j.copying.Wait() // if there was nothing to load
 	if err != nil {

@@ -240,7 +240,7 @@ func (d *dirLoad) load(ctx context.Context, files *built) (*loaded, error) {
 	r := d.result
 	r.Staging, r.Manifest = d.stage.Location.String(), d.manifest
 	d.stage.out.Uploads = upload.NewLimiter(d.options.Uploads)
-	way := loadWay{shared: true, local: d.options.Unreplicated}
+	way := loadWay{shared: true, local: d.options.Unreplicated, made: d.job.Plan.Made}
 	if !d.at.Local() {
 		way.cuts = d.cuts()
 	}
@@ -261,7 +261,7 @@ func (d *dirLoad) sameTable(ctx context.Context) error {
 	if d.job.Plan.Made == nil {
 		return nil
 	}
-	return d.checkUnchanged(ctx, d.job.Plan.Made, d.result.Table, d.families(), &d.all)
+	return d.checkUnchanged(ctx, d.job.Plan.Made, d.result.Table, d.families(), &d.all, fail.Verify)
 }
 
 // end records that the job is done, and removes temporary files.

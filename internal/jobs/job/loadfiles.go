@@ -30,10 +30,11 @@ import (
 
 // loadWay describes how files are loaded into HBase.
 type loadWay struct {
-	shared bool         // others may have written cells with the job's timestamp: it was given, not assigned to this job
-	local  bool         // the load is not replicated to peers
-	cuts   string       // path of the directory for cut or merged files; empty: that of the files
-	copyTo *staging.Dir // has a copy of the journal, which has to record the load before HBase is called; nil: there is no copy
+	shared bool                 // others may have written cells with the job's timestamp: it was given, not assigned to this job
+	local  bool                 // the load is not replicated to peers
+	cuts   string               // path of the directory for cut or merged files; empty: that of the files
+	made   *history.TableRecord // the table must match it when the load begins; nil: not compared
+	copyTo *staging.Dir         // has a copy of the journal, which has to record the load before HBase is called; nil: there is no copy
 }
 
 // maxFiles returns the maximum number of files for a family of a region, by default
@@ -54,13 +55,13 @@ func (j *run) loadFiles(ctx context.Context, facts *cluster.Facts, st *stage, b 
 		e.Note("nothing to load: the input has no rows")
 		return rows, nil
 	}
-	if err := expired(facts, m, fail.Check); err != nil {
-		return nil, err
-	}
 	if !j.proven {
 		if err := j.proveStaged(ctx, st, m); err != nil {
 			return nil, err
 		}
+	}
+	if err := j.checkUnchanged(ctx, way.made, facts.Name.String(), spec.FamilyNames(facts.Families), m, fail.Check); err != nil {
+		return nil, err
 	}
 	j.copying.Wait()
 	e.Phase("load")
@@ -255,23 +256,18 @@ type Staged struct {
 // Verify and Staging of the options.
 func (s Staged) Load(ctx context.Context, o LoadOptions, r *result.Result) error {
 	j := &run{env: s.Env, options: o.RunOptions, cluster: s.Cluster, job: s.Journal, proven: s.Proven}
-	if s.Made != nil {
-		if err := j.recreated(ctx, s.Made, s.Facts, fail.Check); err != nil {
-			return err
-		}
-	}
 	st := stageIn(s.Dir)
 	st.out.Uploads = upload.NewLimiter(o.Uploads)
 	m := &manifest.Manifest{Timestamp: cmp.Or(s.Time, time.Now().UnixMilli()), Files: s.Files, Stamped: true}
 	defer j.copying.Wait()
-	way := loadWay{shared: true, local: o.Unreplicated}
+	way := loadWay{shared: true, local: o.Unreplicated, made: s.Made}
 	if s.Copied {
 		way.copyTo = s.Dir
 	}
 	if _, err := j.loadFiles(ctx, s.Facts, st, &built{manifest: m}, way, r); err != nil || s.Made == nil {
 		return err
 	}
-	return j.checkUnchanged(ctx, s.Made, s.Facts.Name.String(), spec.FamilyNames(s.Facts.Families), m)
+	return j.checkUnchanged(ctx, s.Made, s.Facts.Name.String(), spec.FamilyNames(s.Facts.Families), m, fail.Verify)
 }
 
 // StagedFiles returns files of a staging directory in the form of a manifest.

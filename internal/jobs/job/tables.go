@@ -239,17 +239,17 @@ func (j *run) recreated(ctx context.Context, was *history.TableRecord, facts *cl
 	return nil
 }
 
-// checkUnchanged checks a table again after all files of a manifest are loaded: files loaded into a
-// table that was dropped are lost, and cells may have expired.
-func (j *run) checkUnchanged(ctx context.Context, was *history.TableRecord, table string, families []string, m *manifest.Manifest) error {
+// checkUnchanged checks a table again before the files of a manifest are loaded, since a build may take hours, and after all of them are: files loaded
+// into a table that was dropped are lost, and cells may have expired.
+func (j *run) checkUnchanged(ctx context.Context, was *history.TableRecord, table string, families []string, m *manifest.Manifest, kind fail.Kind) error {
 	facts, err := cluster.TableFacts(ctx, j.env, j.cluster, table, families...)
 	if err != nil {
 		return err
 	}
-	if err := j.recreated(ctx, was, facts, fail.Verify); err != nil {
+	if err := j.recreated(ctx, was, facts, kind); err != nil {
 		return err
 	}
-	return expired(facts, m, fail.Verify)
+	return expired(facts, m, kind)
 }
 
 // expired returns an error if readers see no cell of a manifest's files in one of the families, because of its TTL.
