@@ -2,8 +2,11 @@ package callers
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,7 +32,7 @@ func TestPython(t *testing.T) {
 		defer cancel()
 		admin, err := c.Admin(ctx)
 		testcheck.Must(t, err)
-		for _, name := range []string{"files", "hfiles"} {
+		for _, name := range []string{"files", "hfiles", "dies"} {
 			_, err := admin.Run(ctx, "drop", tables+name)
 			testcheck.Must(t, err)
 		}
@@ -38,10 +41,19 @@ func TestPython(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "python3", source+"/tests/test_bulkload.py", "-v")
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), "PATH="+program(t)+":"+os.Getenv("PATH"), "PYTHONPATH="+source+"/src", "PYTHONDONTWRITEBYTECODE=1", "HADOOP_CONF_DIR="+c.ConfDir(),
-		"HBASE_CONF_DIR="+c.ConfDir(), "TABLES="+tables, "WITHOUT_FRAMES=1")
+		"HBASE_CONF_DIR="+c.ConfDir(), "TABLES="+tables, "WITHOUT_FRAMES=1", "STOPS=1")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 	t.Logf("%s", out)
+	snapshots, err := jobtest.UserFS(t, c, "hbase").ReadDir(t.Context(), "/hbase/.hbase-snapshot")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, s := range snapshots {
+		if strings.Contains(s.Name(), tables) {
+			t.Errorf("the tests left the snapshot %s", s.Name())
+		}
+	}
 }

@@ -1,6 +1,7 @@
 """Tests of the package with the real program, and of its jobs on a real cluster where HADOOP_CONF_DIR names one.
 
-TESTDATA is the directory of examples and testdata (default: this checkout), TABLES what the names of tables begin with, WITHOUT_FRAMES leaves out data frames.
+TESTDATA is the directory of examples and testdata (default: this checkout), TABLES what the names of tables begin with, WITHOUT_FRAMES leaves out data frames,
+STOPS says that the program knows BULKLOAD_TEST_STOP_AFTER.
 """
 
 import csv
@@ -317,6 +318,21 @@ class Cluster(Case):
         if ARROW:
             with self.assertRaises(bulkload.BulkloadError):
                 bulkload.read(table + "_none", JOB)
+
+    @unittest.skipUnless("STOPS" in os.environ, "needs a program that ends after a record of its journal")
+    def test_read_that_dies(self):
+        """A read whose program ends after its first region has no job and no files left; TestPython looks for its snapshot."""
+        table = self.table("dies")
+        bulkload.run(JOB, input=CSV, table=table, **self.flags)
+        with unittest.mock.patch.dict(os.environ, {"BULKLOAD_TEST_STOP_AFTER": "exported", "TMPDIR": str(self.dir / "tmp")}), \
+                unittest.mock.patch.object(_commands._frames, "arrow"), unittest.mock.patch.object(_commands, "_clean", wraps=_commands._clean) as clean:
+            (self.dir / "tmp").mkdir()
+            self.addCleanup(setattr, tempfile, "tempdir", tempfile.tempdir)
+            tempfile.tempdir = None
+            with self.assertRaises(bulkload.UnexpectedError):
+                bulkload.read(table, JOB)
+            clean.assert_called_once()
+            self.assertEqual(list((self.dir / "tmp").iterdir()), [])
 
     def test_hfiles(self):
         table = self.table("hfiles")

@@ -7,7 +7,8 @@ import tempfile
 from typing import Any, Dict, List, Optional, Sequence, Union, cast
 
 from . import _frames
-from ._process import Process, Rows
+from ._process import Process, Rows, log
+from .errors import BulkloadError
 from .results import Result
 
 Path = Union[str, "os.PathLike[str]"]
@@ -89,11 +90,29 @@ def scan(job: Optional[Path] = None, **flags: Flag) -> Rows:
     return Rows(_args("scan", (), {"job": job, "format": "jsonl", **flags}))
 
 
+_CONNECTION = ("config", "hdfs", "keytab", "principal", "staging", "ticket_cache", "user", "znode", "zookeeper")  # flags of export and of clean
+
+
 def read(source: str, job: Optional[Path] = None, **flags: Flag) -> Any:
     """Returns the rows of a table, or of snapshot:NAME, as a pyarrow.Table: `bulkload export` into a directory that is removed again. `to_pandas()` of it
-    is a frame of pandas. A table that does not fit in memory is for export. One that fails or is stopped may leave the snapshot of its export: no other
-    call resumes it, and `bulkload clean` removes it with the export's job."""
+    is a frame of pandas. A table that does not fit in memory is for export. One that fails or is stopped deletes the snapshot of its export: no other
+    call resumes it."""
     dataset = _frames.arrow("pyarrow.dataset")
     with tempfile.TemporaryDirectory(prefix="bulkload-") as directory:
-        _call("export", source, to=os.path.join(directory, "rows"), format="parquet", job=job, **flags)
-        return dataset.dataset(os.path.join(directory, "rows"), format="parquet").to_table()
+        rows, state = os.path.join(directory, "rows"), os.path.join(directory, "state")
+        try:
+            _call("export", source, to=rows, format="parquet", job=job, **{"state": state, **flags})
+        except BaseException:
+            for name in os.listdir(state) if os.path.isdir(state) else ():
+                if os.path.isdir(os.path.join(state, name)):
+                    _clean(job=name, state=state, **{k: v for k, v in flags.items() if k in _CONNECTION})
+            raise
+        return dataset.dataset(rows, format="parquet").to_table()
+
+
+def _clean(**flags: Flag) -> None:
+    """Removes a job and what it has left in the cluster. A failure goes to the logger: the exception of the job itself is raised."""
+    try:
+        _call("clean", yes=True, **flags)
+    except BulkloadError as e:
+        log.warning("a read has left its snapshot, which was not deleted: %s", e)
