@@ -101,7 +101,12 @@ func Damaged(dir string, err error) error {
 	if e, ok := errors.AsType[*history.RecordError](err); ok && e.Version != "" {
 		return fail.With(fail.Config, err)
 	}
-	return fail.Errorf(fail.Config, "%w (bulkload clean %s %s %s discards the job's state, and may lose rows)", err, setting.Job, filepath.Base(dir), setting.Force)
+	return fail.Errorf(fail.Config, "%w (%s discards the job's state, and may lose rows)", err, CleanByForce(filepath.Base(dir)))
+}
+
+// CleanByForce returns the command that discards a job, for messages. The job is the name of its directory, or the digits at its end.
+func CleanByForce(job string) setting.Text {
+	return setting.Textf("bulkload clean %s %s %s", setting.Job, job, setting.Force)
 }
 
 // Record appends to the journal, and applies the record to the history as a replay would, so that the process and the next one have the same history.

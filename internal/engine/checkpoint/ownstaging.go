@@ -121,7 +121,7 @@ func (st *Job) discardStaging(ctx context.Context, env *cluster.Env) (removed, l
 		case ctx.Err() != nil || !isGone(env, uri, err):
 			return nil, nil, fail.With(fail.HDFS, fmt.Errorf("remove what the job left in %s: %w", uri, err))
 		case len(st.Unresolved()) > 0 && !slices.Contains(st.LeftStaging, uri):
-			return nil, nil, fail.Errorf(fail.HDFS, "HBase may have files of %s: %w (if that HDFS is gone: bulkload clean %s %s %s, then run again)", uri, unadvised(err), setting.Job, filepath.Base(st.Dir), setting.Force)
+			return nil, nil, fail.Errorf(fail.HDFS, "HBase may have files of %s: %w (if that HDFS is gone: %s, then run again)", uri, unadvised(err), CleanByForce(filepath.Base(st.Dir)))
 		default:
 			env.Log.Warn("staging directory is left behind: clean removes it when its HDFS answers", "path", uri, "error", unadvised(err))
 			left = append(left, uri)

@@ -127,8 +127,8 @@ func (j *run) refuseElsewhere(ctx context.Context, mine hdfsio.Location) error {
 		}
 		l := mine
 		l.Path = path.Join(parent, info.Name())
-		return fail.Errorf(fail.Check, "this job was begun at %s, with files in %s, but its journal is not in %s: run it with its %s; if that is lost, give %s, and then clean %s %s %s",
-			trace.Last.Format("2006-01-02 15:04:05 MST"), l, j.job.Dir, setting.State, setting.Restart, setting.Job, trace.ID(), setting.Force)
+		return fail.Errorf(fail.Check, "this job was begun at %s, with files in %s, but its journal is not in %s: run it with its %s; if that is lost, give %s, and then %s",
+			trace.Last.Format("2006-01-02 15:04:05 MST"), l, j.job.Dir, setting.State, setting.Restart, checkpoint.CleanByForce(trace.ID()))
 	}
 	return nil
 }

@@ -18,7 +18,6 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/test/jobtest"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/setting"
 )
 
 // TestUndoBySnapshotOfOtherJobs checks that jobs that markers cannot undo are undone by the snapshots that they took: a run that has replaced the
@@ -91,7 +90,7 @@ func TestUndoBySnapshotLost(t *testing.T) {
 		}
 		for range 2 {
 			_, err := undo.Run(t.Context(), n.env, dir, undo.Options{})
-			if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), strings.ReplaceAll(says, "OWN", own)) || !strings.Contains(err.Error(), setting.Force.String()) {
+			if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), strings.ReplaceAll(says, "OWN", own)) || !strings.Contains(err.Error(), checkpoint.CleanByForce(filepath.Base(dir)).String()) {
 				t.Fatalf("without the snapshot: %v", err)
 			}
 			if s, err := status.Read(dir); err != nil || !s.Offline {

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"bulkload/internal/base/cleanup"
+	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/table"
@@ -155,14 +157,14 @@ func (r *restore) afterRefusal(ctx context.Context, cause error) (done bool, err
 	if err := r.undo.job.DropSnapshots(ctx, r.undo.cluster, history.PlaceRestored); err != nil {
 		return false, r.offline(errors.Join(cause, err))
 	}
-	gone := errors.Is(cause, loader.ErrNoSnapshot)
+	gone, clean := errors.Is(cause, loader.ErrNoSnapshot), checkpoint.CleanByForce(filepath.Base(r.undo.job.Dir))
 	switch {
 	case unchanged:
 		return false, r.withdrawRestore(ctx, cause)
 	case gone && kept:
-		return false, setting.Errorf("table %s is out of service and differs: restore_snapshot '%s' in HBase's shell gives it back as it was, then clean %s enables it: %w", r.table, own, setting.Force, cause)
+		return false, setting.Errorf("table %s is out of service and differs: restore_snapshot '%s' in HBase's shell gives it back as it was, then %s enables it: %w", r.table, own, clean, cause)
 	case gone:
-		return false, setting.Errorf("table %s is out of service, snapshot %s of it is gone too: look at its rows once clean %s has enabled it: %w", r.table, own, setting.Force, cause)
+		return false, setting.Errorf("table %s is out of service, snapshot %s of it is gone too: look at its rows once %s has enabled it: %w", r.table, own, clean, cause)
 	}
 	return false, fmt.Errorf("table %s is out of service and in part restored, and the same command restores it again: %w", r.table, cause)
 }

@@ -51,7 +51,9 @@ func ownerOf(info fs.FileInfo) string {
 func (f *checkFacts) askHDFS(ctx context.Context) {
 	s := &f.staging
 	if s.location, s.err = staging.Base(ctx, f.env, f.options.Staging); s.err != nil {
-		f.security.nnErr = s.err
+		if fail.OtherSecurity(s.err) {
+			f.security.nnErr = s.err
+		}
 		return
 	}
 	fsys, err := f.env.FS(s.location)
