@@ -184,10 +184,42 @@ func (o Options) service(host string, l login) (service, realm string, err error
 	return service, realm, err
 }
 
-// globbed reports whether a text matches a pattern of Hadoop's GlobPattern: * and ? match a slash too, {a,b} is one of several, [a-c] a set.
+// globbed reports whether a text matches a pattern as GlobPattern of Hadoop 3.4: * and ? match a slash too, {a,b} is one of several, [a-c] a set, and a
+// backslash escapes. A comma outside of braces is a comma.
 func globbed(pattern, text string) (bool, error) {
-	expression := strings.NewReplacer(".", `\.`, "+", `\+`, "(", `\(`, ")", `\)`, "|", `\|`, "^", `\^`, "$", `\$`, "*", ".*", "?", ".", "{", "(?:", "}", ")", ",", "|", "[!", "[^", "[^", "[^").Replace(pattern)
-	r, err := regexp.Compile("^(?:" + expression + ")$")
+	var b strings.Builder
+	braces, set := 0, false
+	for i := 0; i < len(pattern); i++ {
+		c := pattern[i]
+		part := pattern[i : i+1]
+		switch {
+		case c == '\\' && i+1 < len(pattern):
+			i++
+			part = pattern[i-1 : i+1]
+		case strings.IndexByte(".$()|+", c) >= 0 || c == '^' && !set:
+			part = `\` + part
+		case c == '*':
+			part = ".*"
+		case c == '?':
+			part = "."
+		case c == '{':
+			braces++
+			part = "(?:"
+		case c == ',' && braces > 0:
+			part = "|"
+		case c == '}' && braces > 0:
+			braces--
+			part = ")"
+		case c == '[' && set:
+			return false, fmt.Errorf("the pattern %s is not a glob", pattern)
+		case c == '[' || c == ']':
+			set = c == '['
+		case c == '!' && set && pattern[i-1] == '[':
+			part = "^"
+		}
+		b.WriteString(part)
+	}
+	r, err := regexp.Compile("^(?s:" + b.String() + ")$")
 	if err != nil {
 		return false, fmt.Errorf("the pattern %s is not a glob", pattern)
 	}

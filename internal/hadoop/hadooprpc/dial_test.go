@@ -40,13 +40,19 @@ func TestGlobbed(t *testing.T) {
 	for pattern, want := range map[string]bool{
 		"*": true, own: true, "nn/*@EXAMPLE.COM": true, "{hdfs,nn}/?.example.com@*": true, "nn/[a-c].example.com@EXAMPLE.COM": true,
 		"nn/*": true, "nn/*@OTHER.COM": false, "hdfs/*": false, "nn/[!a]*": false, "nn/aXexample.com@*": false, "nn": false,
+		"hdfs/x," + own: false, own + ",hdfs/x": false, "{hdfs,{dn,nn}}/*": true, `nn/a\.example.com@*`: true, `nn/\*`: false, "nn/[^a]*": false, "nn/a}*": false,
 	} {
 		if got, err := globbed(pattern, own); got != want || err != nil {
 			t.Errorf("%s: %t, %v", pattern, got, err)
 		}
 	}
-	if _, err := globbed("nn/[a", own); err == nil {
-		t.Error("a set that is not closed is a pattern")
+	for _, pattern := range []string{"nn/[a", "nn/[a[b]*", "{nn,hdfs/*", `nn/*\`} {
+		if _, err := globbed(pattern, own); err == nil {
+			t.Errorf("%s is a pattern", pattern)
+		}
+	}
+	if fits, err := globbed("nn/a,b", "nn/a,b"); !fits || err != nil {
+		t.Errorf("a comma is not itself: %v", err)
 	}
 }
 
