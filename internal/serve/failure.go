@@ -7,6 +7,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/keyrange"
 	"bulkload/internal/serve/query"
+	"bulkload/pkg/kerberos"
 	"bulkload/pkg/loader"
 )
 
@@ -47,7 +48,7 @@ func failure(ctx context.Context, err error) *Problem {
 		return problem(badQuery, "the key does not keep the order of these columns, so rows in the range are all over the table; ask for rows of a query key")
 	case fail.KindOf(err) == fail.Config:
 		return problem(badQuery, "%s", err)
-	case loader.Unavailable(err):
+	case loader.Unavailable(err) || errors.Is(err, kerberos.ErrExpired):
 		return problem(unavailable, "HBase or a region of the table is out of reach at present")
 	case fail.KindOf(err) == fail.Check:
 		return problem(tableUnfit, "HBase refuses to read the table as this job requires; the service's log says why")

@@ -14,6 +14,7 @@ import (
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/kerberos"
 	"bulkload/pkg/loader"
 )
 
@@ -34,6 +35,7 @@ func TestFailures(t *testing.T) {
 		{"no such family", remote("NoSuchColumnFamilyException"), tableUnfit},
 		{"no such table", fmt.Errorf("x: %w", loader.ErrTableNotFound), noTable},
 		{"closed", loader.ErrClosed, unavailable},
+		{"a ticket that has expired", fmt.Errorf("scan check: %w", kerberos.ErrExpired), unavailable},
 	} {
 		for row := range 3 {
 			s := checks(t, Options{Compat: true}, 3)

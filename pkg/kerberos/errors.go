@@ -15,6 +15,10 @@ var (
 	ErrUnknownService = errors.New("the KDC does not know the service")
 	// ErrNoKDC says that no KDC of a realm answers, or that its answer is damaged. A later attempt may succeed.
 	ErrNoKDC = errors.New("no KDC of the realm answers")
+	// ErrNotRenewed says that the ticket cache has just expired. A later attempt succeeds if another program renews it.
+	ErrNotRenewed = errors.New("the ticket cache has not been renewed")
+	// ErrExpired says that the ticket cache has expired, and that no other program has renewed it for a minute. It lasts until an operator acts.
+	ErrExpired = errors.New("the ticket cache has expired")
 	// ErrSkew says that clocks differ by more than Kerberos allows.
 	ErrSkew = errors.New("the clocks of this host and the KDC or service differ by more than Kerberos allows, 5 minutes unless it is configured otherwise: synchronize them")
 )

@@ -45,6 +45,7 @@ type state struct {
 	tgt     *grant
 	cache   cacheFile
 	tickets map[asked]*grant
+	lapsed  time.Time // first failure to replace an expired tgt of a ticket cache
 }
 
 // asked is the service of a ticket and the realm that the caller named.
@@ -122,13 +123,15 @@ func (c *Client) cached(a asked) (*grant, *state) {
 func (c *Client) ask(s *state, a asked) (*grant, *state, error) {
 	if !s.tgt.fresh(time.Now()) {
 		next, err := c.renewed(s)
-		if err != nil {
-			if !s.tgt.valid(time.Now()) {
-				return nil, nil, err
-			}
-			s.tgt.pause = time.Now().Add(patience)
-		}
 		s = next
+		switch {
+		case err != nil && s.tgt.valid(time.Now()):
+			s.tgt.pause = time.Now().Add(patience)
+		case err != nil && c.options.Keytab == "":
+			return nil, nil, s.expired(err)
+		case err != nil:
+			return nil, nil, err
+		}
 	}
 	g, err := s.exchange(a)
 	if err == nil {
@@ -152,6 +155,22 @@ func (c *Client) ask(s *state, a asked) (*grant, *state, error) {
 	return g, next, nil
 }
 
+// grace is how long another program may take to renew a ticket cache that has expired.
+const grace = time.Minute
+
+// expired returns the error of a ticket cache that has expired. It is [ErrNotRenewed] at first, and [ErrExpired] when the grace is over. The
+// caller holds c.one.
+func (s *state) expired(err error) error {
+	now := time.Now()
+	if s.lapsed.IsZero() {
+		s.lapsed = now
+	}
+	if now.Sub(s.lapsed) < grace {
+		return &explainedError{err, ErrNotRenewed}
+	}
+	return &explainedError{err, ErrExpired}
+}
+
 // renewed returns the login with a fresh ticket-granting ticket: a keytab logs in again; a ticket cache is read again if another program
 // has written it since, else its ticket is renewed as long as the KDC allows. With an error it returns the old state. The caller holds
 // c.one.
@@ -168,7 +187,7 @@ func (c *Client) renewed(s *state) (*state, error) {
 	}
 	if now := time.Now(); !s.tgt.valid(now) || !now.Before(s.tgt.till) {
 		if err == nil || err == errSame {
-			err = fmt.Errorf("ticket cache %s: the ticket of %s has expired: run kinit, keep it renewed (k5start), or use a keytab", s.cache.path, c.principal)
+			err = fmt.Errorf("ticket cache %s: the ticket of %s has expired: run kinit, or use a keytab", s.cache.path, c.principal)
 		}
 		return s, err
 	}

@@ -90,7 +90,7 @@ func logIn(ctx context.Context, nc net.Conn, host string, o Security) (*SecureCo
 	if errors.Is(err, kerberos.ErrUnknownService) {
 		err = &hadooprpc.PrincipalError{Key: o.PrincipalKey, Err: err}
 	}
-	if errors.Is(err, kerberos.ErrNoKDC) || ctx.Err() != nil {
+	if errors.Is(err, kerberos.ErrNoKDC) || errors.Is(err, kerberos.ErrNotRenewed) || ctx.Err() != nil {
 		return nil, err
 	}
 	if err != nil {

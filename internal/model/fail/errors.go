@@ -109,11 +109,11 @@ func outOfReach(err error) bool {
 }
 
 // OtherSecurity reports whether an error is due to a cluster that requires another login or another protection than the configuration
-// has. Retrying does not resolve it.
+// has, or to a ticket cache that has expired. Retrying does not resolve it.
 func OtherSecurity(err error) bool {
 	_, mismatch := errors.AsType[*kerberos.MismatchError](err)
 	_, principal := errors.AsType[*hadooprpc.PrincipalError](err)
-	return mismatch || principal || slices.ContainsFunc([]error{hadooprpc.ErrSimple, hdfsio.ErrSecured, hbaserpc.ErrSimple, loader.ErrSecured, kerberos.ErrUnknownService}, func(e error) bool { return errors.Is(err, e) })
+	return mismatch || principal || slices.ContainsFunc([]error{hadooprpc.ErrSimple, hdfsio.ErrSecured, hbaserpc.ErrSimple, loader.ErrSecured, kerberos.ErrUnknownService, kerberos.ErrExpired}, func(e error) bool { return errors.Is(err, e) })
 }
 
 // Usage marks an error of the program's caller. It overrides the kind that the error has, since the outermost kind counts.

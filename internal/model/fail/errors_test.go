@@ -107,6 +107,7 @@ func TestKindsOfCauses(t *testing.T) {
 		{"a server of HBase with Kerberos", loader.ErrSecured, elsewhere},
 		{"another protection", &kerberos.MismatchError{}, elsewhere},
 		{"a principal that the KDC does not know", kerberos.ErrUnknownService, elsewhere},
+		{"a ticket cache that has expired", kerberos.ErrExpired, elsewhere},
 		{"a server of another principal", &hadooprpc.PrincipalError{Key: "dfs.namenode.kerberos.principal", Err: io.EOF}, elsewhere},
 		{"another error", io.EOF, nil},
 	} {

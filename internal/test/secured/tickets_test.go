@@ -68,8 +68,8 @@ func TestTickets(t *testing.T) {
 	}
 	r := results[2]
 	t.Logf("exit code %d after %.0f s: %s", r.code, r.took.Seconds(), r.message())
-	if r.code == 0 || !strings.Contains(r.message(), "kinit") {
-		t.Error("a job logs in by tickets that have expired, or does not say how to renew them")
+	if r.code != notFit || !strings.Contains(r.message(), "kinit") {
+		t.Error("a job logs in by tickets that have expired, or is not refused with how to renew them")
 	}
 	sites[2].kinit(t)
 	sites[2].load(t, e, tables[2])
