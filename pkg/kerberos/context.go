@@ -45,17 +45,17 @@ func (c *Client) Initiate(ctx context.Context, service, realm string) (*Context,
 	}
 	auth, err := types.NewAuthenticator(who.realm, who.user)
 	if err != nil {
-		return nil, nil, fmt.Errorf("kerberos ticket for %s: %w", service, err)
+		return nil, nil, fmt.Errorf("ticket for %s: %w", service, err)
 	}
 	auth.Cksum = types.Checksum{CksumType: chksumtype.GSSAPI, Checksum: contextFlags()}
 	s.sent = uint64(auth.SeqNumber) // of the first token
 	request, err := messages.NewAPReq(g.ticket, g.key, auth)
 	if err != nil {
-		return nil, nil, fmt.Errorf("kerberos ticket for %s: %w", service, err)
+		return nil, nil, fmt.Errorf("ticket for %s: %w", service, err)
 	}
 	body, err := request.Marshal()
 	if err != nil {
-		return nil, nil, fmt.Errorf("kerberos ticket for %s: %w", service, err)
+		return nil, nil, fmt.Errorf("ticket for %s: %w", service, err)
 	}
 	return s, asn1tools.AddASNAppTag(append([]byte(oidKRB5+apRequest), body...), 0), nil
 }

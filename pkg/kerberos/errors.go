@@ -66,7 +66,7 @@ func loginError(principal string, o Options, err error) error {
 	case m != nil:
 		return explained(err, "kerberos login: %s", fmt.Sprintf(m.text, principal))
 	case noRealm.MatchString(text) || strings.Contains(text, "does not have any defined KDCs"):
-		return explained(err, "kerberos login of %s: %s names no KDC of its realm, and there is none in DNS (dns_lookup_kdc): add it under [realms]", principal, o.Config.Path)
+		return explained(err, "kerberos login of %s: %s names no KDC of its realm, nor does DNS: add it under [realms]", principal, o.Config.Path)
 	case away(text):
 		return explained(err, "kerberos login of %s: %w: see kdc in %s", principal, ErrNoKDC, o.Config.Path)
 	case damaged(err):
@@ -95,25 +95,25 @@ func ticketError(service string, o Options, err error) error {
 	text := err.Error()
 	switch m := find(err); {
 	case strings.Contains(text, "KDC_ERR_S_PRINCIPAL_UNKNOWN"):
-		return explained(err, "kerberos ticket for %s: %w", service, ErrUnknownService)
+		return explained(err, "ticket for %s: %w", service, ErrUnknownService)
 	case noRealm.MatchString(text):
 		realm := noRealm.FindStringSubmatch(text)
-		return explained(err, "kerberos ticket for %s: %s names no KDC of the realm %s, and there is none in DNS (dns_lookup_kdc): add it under [realms]", service, o.Config.Path,
+		return explained(err, "ticket for %s: %s names no KDC of the realm %s, nor does DNS: add it under [realms]", service, o.Config.Path,
 			cmp.Or(realm[1], realm[2]))
 	case strings.Contains(text, "maximum number of referrals"):
-		return explained(err, "kerberos ticket for %s: the KDCs refer from realm to realm: see domain_realm in %s", service, o.Config.Path)
+		return explained(err, "ticket for %s: the KDCs refer from realm to realm: see domain_realm in %s", service, o.Config.Path)
 	case away(text):
-		return explained(err, "kerberos ticket for %s: %w: see kdc in %s", service, ErrNoKDC, o.Config.Path)
+		return explained(err, "ticket for %s: %w: see kdc in %s", service, ErrNoKDC, o.Config.Path)
 	case damaged(err):
-		return explained(err, "kerberos ticket for %s: %w: see kdc in %s", service, errDamaged, o.Config.Path)
+		return explained(err, "ticket for %s: %w: see kdc in %s", service, errDamaged, o.Config.Path)
 	case strings.Contains(text, "KRB_AP_ERR_SKEW") || strings.Contains(text, "clock skew"):
-		return explained(err, "kerberos ticket for %s: %w", service, ErrSkew)
+		return explained(err, "ticket for %s: %w", service, ErrSkew)
 	case strings.Contains(text, "KRB_AP_ERR_TKT_EXPIRED") || strings.Contains(text, "no valid existing session") || strings.Contains(text, "neither a keytab nor a password"):
 		if o.Keytab == "" {
-			return explained(err, "kerberos ticket for %s: the tickets of the cache have expired: run kinit, keep them renewed (k5start), or use a keytab", service)
+			return explained(err, "ticket for %s: the tickets of the cache have expired: run kinit, or use a keytab", service)
 		}
 	case m != nil:
-		return explained(err, "kerberos ticket for %s: %s", service, fmt.Sprintf(m.text, service))
+		return explained(err, "ticket for %s: %s", service, fmt.Sprintf(m.text, service))
 	}
-	return fmt.Errorf("kerberos ticket for %s: %w", service, err)
+	return fmt.Errorf("ticket for %s: %w", service, err)
 }

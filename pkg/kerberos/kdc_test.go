@@ -179,7 +179,7 @@ func TestMistakes(t *testing.T) {
 		"no keytab":                {Options{Principal: "loader", Keytab: filepath.Join(r.dir, "none")}, "none: no such file"},
 		"a directory":              {Options{Principal: "loader", Keytab: r.dir}, "is a directory"},
 		"no principal":             {Options{Keytab: r.Keytab("loader")}, `principal "": it must be USER@REALM`},
-		"a realm without a KDC":    {Options{Principal: "loader@ELSEWHERE.ORG", Keytab: elsewhere(t, r)}, "names no KDC of its realm, and there is none in DNS (dns_lookup_kdc): add it under [realms]"},
+		"a realm without a KDC":    {Options{Principal: "loader@ELSEWHERE.ORG", Keytab: elsewhere(t, r)}, "names no KDC of its realm, nor does DNS: add it under [realms]"},
 		"a KDC of another realm":   {Options{Principal: "loader@OTHER.ORG", Keytab: elsewhere(t, r), Config: r.config(t, "[realms]\n", "[realms]\n OTHER.ORG = {\n kdc = 127.0.0.1:"+port(t, r)+"\n }\n")}, "does not know the principal loader@OTHER.ORG: check its name and realm"},
 		"a clock":                  {Options{Principal: "loader", Keytab: r.Keytab("loader"), Config: r.config(t, "clockskew = 300", "clockskew = 0")}, "synchronize them"},
 		"types that are forbidden": {Options{Principal: "loader", Keytab: r.Keytab("loader"), Config: r.config(t, "[libdefaults]", "[libdefaults]\ndefault_tkt_enctypes = arcfour-hmac\n")}, "other encryption types than"},

@@ -41,7 +41,7 @@ func ParseLocalNames(rules, realm string) (LocalNames, error) {
 		m := localForm.FindStringSubmatchIndex(rest)
 		if m == nil {
 			word, _, _ := strings.Cut(rest, " ")
-			return LocalNames{}, fmt.Errorf("%w %d, %q, is neither DEFAULT nor RULE:[n:format](regex)s/from/to/", ErrLocalRule, len(l.rules)+1, word)
+			return LocalNames{}, fmt.Errorf("%w %d, %q, is not RULE:[n:format](regex)s/from/to/", ErrLocalRule, len(l.rules)+1, word)
 		}
 		group := func(i int) *string {
 			if m[2*i] < 0 {

@@ -189,6 +189,9 @@ type RemoteError = hbaserpc.RemoteError
 // may have been sent.
 type ConnectionError = hbaserpc.ConnectionError
 
+// LoginError is a login that a server refuses. Retrying does not help.
+type LoginError = hbaserpc.LoginError
+
 var (
 	// ErrClosed is returned by calls on a closed Cluster.
 	ErrClosed = hbaserpc.ErrClosed

@@ -170,7 +170,7 @@ func (o Options) service(host string, l login) (service, realm string, err error
 	if o.Pattern != "" && l.server != "" {
 		realm = o.Kerberos.Realm(l.server)
 		if fits, err := globbed(o.Pattern, own+"@"+realm); err != nil || !fits {
-			return "", "", &PrincipalError{o.PrincipalKey + ".pattern", cmp.Or(err, fmt.Errorf("the server says that it is %s@%s, the pattern is %s", own, realm, o.Pattern))}
+			return "", "", &PrincipalError{o.PrincipalKey + ".pattern", cmp.Or(err, fmt.Errorf("the server is %s@%s, which %s does not fit", own, realm, o.Pattern))}
 		}
 		return own, realm, nil
 	}

@@ -1,6 +1,7 @@
 package hbaserpc
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -147,7 +148,7 @@ func readAnswer(r io.Reader) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return nil, &LoginError{Class: class, Err: fmt.Errorf("the server refuses: %s: %s (its log says why: most likely the ticket is for another key than the one in its keytab, or the clocks differ)", class, text)}
+		return nil, &LoginError{Class: class, Err: fmt.Errorf("the server refuses: %s (its keytab is old, or clocks differ)", cmp.Or(text, class))}
 	}
 	n, err := readInt(r)
 	switch {

@@ -16,13 +16,14 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("%q %v", got, err)
 	}
 	for name, tt := range map[string]struct{ text, want string }{
-		"a refusal":        {"\x00\x00\x00\x01\x00\x00\x00\x05class\x00\x00\x00\x04text", "refuses: class: text"},
-		"no security":      {"\x00\x00\x00\x00\xff\xff\xff\xa8", "simple authentication"},
-		"a negative size":  {"\x00\x00\x00\x00\xff\xff\xff\xff", "token of -1 bytes"},
-		"a lying size":     {"\x00\x00\x00\x00\x7f\xff\xff\xff", "token of 2147483647 bytes"},
-		"a lying text":     {"\x00\x00\x00\x01\x7f\xff\xff\xff", "text of 2147483647 bytes"},
-		"the end":          {"", "EOF"},
-		"the end of token": {"\x00\x00\x00\x00\x00\x00\x00\x03a", "EOF"},
+		"a refusal":          {"\x00\x00\x00\x01\x00\x00\x00\x05class\x00\x00\x00\x04text", "the server refuses: text ("},
+		"a refusal by class": {"\x00\x00\x00\x01\x00\x00\x00\x05class\x00\x00\x00\x00", "the server refuses: class ("},
+		"no security":        {"\x00\x00\x00\x00\xff\xff\xff\xa8", "simple authentication"},
+		"a negative size":    {"\x00\x00\x00\x00\xff\xff\xff\xff", "token of -1 bytes"},
+		"a lying size":       {"\x00\x00\x00\x00\x7f\xff\xff\xff", "token of 2147483647 bytes"},
+		"a lying text":       {"\x00\x00\x00\x01\x7f\xff\xff\xff", "text of 2147483647 bytes"},
+		"the end":            {"", "EOF"},
+		"the end of token":   {"\x00\x00\x00\x00\x00\x00\x00\x03a", "EOF"},
 	} {
 		got, err := readAnswer(strings.NewReader(tt.text))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -274,6 +274,7 @@ func sizeFindings() []finding {
 		{"no files", checkInputs(inputFacts{given: true}), SeverityError, "the inputs are empty", "path"},
 		{"input that is missing", checkInputs(inputFacts{given: true, err: fs.ErrNotExist}), SeverityError, "not exist", "check the path"},
 		{"input out of reach", checkInputs(inputFacts{given: true, err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}), SeverityError, "refused", "see that it is up"},
+		{"a login that a server refuses", checkMissing(loader.TableName{Qualifier: "t"}, fmt.Errorf("scan: %w", &loader.LoginError{Err: errors.New("GSS initiate failed")})), SeverityError, "GSS initiate failed", "the log of that server"},
 		{"HBase unknown", checkDial(fail.Errorf(fail.Config, "unknown")), SeverityError, "unknown", "set HBASE_CONF_DIR"},
 		{"HBase out of reach", checkDial(fail.Errorf(fail.Load, "refused")), SeverityError, "refused", "see that ZooKeeper and HBase are up"},
 		{"no files, allowed", checkInputs(inputFacts{given: true, allowEmpty: true}), SeverityWarning, "the inputs are empty", "path"},

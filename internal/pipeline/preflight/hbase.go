@@ -190,6 +190,9 @@ func checkMissing(table loader.TableName, err error) Check {
 	if fail.OtherSecurity(err) {
 		return bad("table", "see security", "the login at HBase is refused")
 	}
+	if _, refused := errors.AsType[*loader.LoginError](err); refused {
+		return bad("table", "see the log of that server", "%s", oneLine{err})
+	}
 	return bad("table", "check that HBase is up", "%s", oneLine{err})
 }
 
