@@ -15,10 +15,11 @@ var (
 	ErrUnknownService = errors.New("the KDC does not know the service")
 	// ErrNoKDC says that no KDC of a realm answers, or that its answer is damaged. A later attempt may succeed.
 	ErrNoKDC = errors.New("no KDC of the realm answers")
-	// ErrNotRenewed says that the ticket cache has just expired. A later attempt succeeds if another program renews it.
-	ErrNotRenewed = errors.New("the ticket cache has not been renewed")
-	// ErrExpired says that the ticket cache has expired, and that no other program has renewed it for a minute. It lasts until an operator acts.
-	ErrExpired = errors.New("the ticket cache has expired")
+	// ErrNotRenewed says that the ticket cache has just expired, or that the KDC refuses the keytab since. A later attempt succeeds if another
+	// program renews it.
+	ErrNotRenewed = errors.New("the login has not been renewed")
+	// ErrExpired is ErrNotRenewed after a minute. It lasts until an operator acts.
+	ErrExpired = errors.New("the login has expired")
 	// ErrSkew says that clocks differ by more than Kerberos allows.
 	ErrSkew = errors.New("the clocks of this host and the KDC or service differ by more than Kerberos allows, 5 minutes unless it is configured otherwise: synchronize them")
 )
@@ -28,6 +29,9 @@ type mistake struct {
 	code string // as named in RFC 4120 and in gokrb5's texts
 	text string // %s: the principal or service
 }
+
+// errMistake is in the error of a login that the KDC refuses until an operator acts.
+var errMistake = errors.New("the KDC refuses the login")
 
 // mistakes lists the errors of a login.
 var mistakes = []mistake{
@@ -64,7 +68,7 @@ func loginError(principal string, o Options, err error) error {
 	case strings.Contains(text, "KRB_AP_ERR_SKEW") || strings.Contains(text, "clock skew"):
 		return explained(err, "kerberos login of %s: %w", principal, ErrSkew)
 	case m != nil:
-		return explained(err, "kerberos login: %s", fmt.Sprintf(m.text, principal))
+		return explained(errors.Join(errMistake, err), "kerberos login: %s", fmt.Sprintf(m.text, principal))
 	case noRealm.MatchString(text) || strings.Contains(text, "does not have any defined KDCs"):
 		return explained(err, "kerberos login of %s: %s names no KDC of its realm, nor does DNS: add it under [realms]", principal, o.Config.Path)
 	case away(text):

@@ -152,6 +152,34 @@ func TestCacheLives(t *testing.T) {
 	}
 }
 
+// TestKeytabRefused checks that a keytab that the KDC refuses after the login is final after a while, and that a KDC that is away is not.
+func TestKeytabRefused(t *testing.T) {
+	r := startRealm(t, testcluster.Security{})
+	c := login(t, Options{Principal: "loader", Keytab: r.Keytab("loader"), Config: r.config(t)})
+	ask := func(attributes string, lapsed time.Time) error {
+		t.Helper()
+		r.admin(t, "modprinc", attributes, "loader")
+		c.mu.Lock()
+		c.state.tgt.end, c.state.tickets, c.state.lapsed = time.Now().Add(-time.Second), map[asked]*grant{}, lapsed
+		c.mu.Unlock()
+		_, _, err := c.Ticket(t.Context(), hdfsService, "")
+		return err
+	}
+	if err := ask("-allow_tix", time.Time{}); !errors.Is(err, ErrNotRenewed) || !strings.Contains(err.Error(), "locked or has expired") {
+		t.Errorf("refused at first: %v", err)
+	}
+	if err := ask("-allow_tix", time.Now().Add(-grace)); !errors.Is(err, ErrExpired) {
+		t.Errorf("refused for long: %v", err)
+	}
+	if err := ask("+allow_tix", time.Now().Add(-grace)); err != nil {
+		t.Errorf("accepted again: %v", err)
+	}
+	c.options.Config = r.config(t, "kdc = 127.0.0.1:", "kdc = 127.0.0.1:1 # ")
+	if err := ask("+allow_tix", time.Now().Add(-grace)); !errors.Is(err, ErrNoKDC) || errors.Is(err, ErrExpired) {
+		t.Errorf("no KDC: %v", err)
+	}
+}
+
 // FuzzCache reads any bytes as a ticket cache, and checks that the result is a login or an error, without more memory than the bytes.
 func FuzzCache(f *testing.F) {
 	const principal = "\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x01R\x00\x00\x00\x01u"

@@ -45,7 +45,7 @@ type state struct {
 	tgt     *grant
 	cache   cacheFile
 	tickets map[asked]*grant
-	lapsed  time.Time // first failure to replace an expired tgt of a ticket cache
+	lapsed  time.Time // first failure to replace an expired tgt
 }
 
 // asked is the service of a ticket and the realm that the caller named.
@@ -127,7 +127,7 @@ func (c *Client) ask(s *state, a asked) (*grant, *state, error) {
 		switch {
 		case err != nil && s.tgt.valid(time.Now()):
 			s.tgt.pause = time.Now().Add(patience)
-		case err != nil && c.options.Keytab == "":
+		case err != nil && (c.options.Keytab == "" || errors.Is(err, errMistake)):
 			return nil, nil, s.expired(err)
 		case err != nil:
 			return nil, nil, err
@@ -155,10 +155,10 @@ func (c *Client) ask(s *state, a asked) (*grant, *state, error) {
 	return g, next, nil
 }
 
-// grace is how long another program may take to renew a ticket cache that has expired.
+// grace is how long another program may take to renew a ticket cache that has expired, or a keytab that the KDC refuses.
 const grace = time.Minute
 
-// expired returns the error of a ticket cache that has expired. It is [ErrNotRenewed] at first, and [ErrExpired] when the grace is over. The
+// expired returns the error of a login that has expired. It is [ErrNotRenewed] at first, and [ErrExpired] when the grace is over. The
 // caller holds c.one.
 func (s *state) expired(err error) error {
 	now := time.Now()
