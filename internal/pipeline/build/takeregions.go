@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+
+	"bulkload/internal/model/fail"
 )
 
 const (
@@ -37,7 +39,7 @@ func takeRegions(ctx context.Context, regions []tableRegion, next *atomic.Int64,
 			err = rewriteAll(ctx, append(c.wait(c.isEmpty), completion{region: now, err: err}))
 		}
 		if err != nil {
-			return errors.Join(err, c.end())
+			return c.end(err)
 		}
 	}
 	return rewriteAll(ctx, c.wait(c.isEmpty))
@@ -91,7 +93,7 @@ func rewriteAll(ctx context.Context, failed []completion) error {
 	for i, f := range failed {
 		if err := f.region.rewrite(ctx, f.err); err != nil {
 			for _, f := range failed[i+1:] {
-				err = errors.Join(err, f.err)
+				err = joined(err, f.err)
 			}
 			return err
 		}
@@ -99,11 +101,18 @@ func rewriteAll(ctx context.Context, failed []completion) error {
 	return nil
 }
 
-// end waits for all completions of a worker that gives up.
-func (c *completions) end() error {
-	var errs []error
+// end waits for all completions of a worker that gives up because of err.
+func (c *completions) end(err error) error {
 	for c.count > 0 {
-		errs = append(errs, c.take().err)
+		err = joined(err, c.take().err)
 	}
-	return errors.Join(errs...)
+	return err
+}
+
+// joined joins the errors of two files, unless both are about the login: then the first one says all.
+func joined(err, other error) error {
+	if fail.OtherSecurity(err) && fail.OtherSecurity(other) {
+		return err
+	}
+	return errors.Join(err, other)
 }

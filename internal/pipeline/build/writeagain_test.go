@@ -25,6 +25,7 @@ import (
 	"bulkload/internal/test/race"
 	"bulkload/internal/test/testfs"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/kerberos"
 	"bulkload/pkg/partition"
 )
 
@@ -228,6 +229,7 @@ func TestWriteGivenUp(t *testing.T) {
 		want   string
 	}{
 		{fs.ErrPermission, fail.Check, 1, "permission denied"},
+		{kerberos.ErrExpired, fail.Check, 1, "the login has expired"},
 		{syscall.ENOSPC, fail.HDFS, 2, "make room there, or name another directory"},
 		{hdfsio.ErrQuota, fail.HDFS, 1, "quota"},
 		{errors.New("no answer"), fail.HDFS, 6, "written 6 times"},
@@ -254,6 +256,9 @@ func TestWriteGivenUp(t *testing.T) {
 			_, err := buildInto(t.Context(), t, env, input, Output{FS: fsys, Dir: dir, Retry: quickRetry}, WorkOptions{Workers: 1, Events: noted})
 			if !errors.Is(err, c.cause) || !strings.Contains(err.Error(), c.want) || fail.KindOf(err) != c.kind {
 				t.Errorf("kind %d: %v", fail.KindOf(err), err)
+			}
+			if n := strings.Count(err.Error(), c.want); n > 1 && c.cause == kerberos.ErrExpired {
+				t.Errorf("said %d times: %v", n, err)
 			}
 			// The next file is being written when the first fails.
 			if n := again.Load(); writes < c.writes || writes > c.writes+1 || c.writes == 1 && n > 0 {
