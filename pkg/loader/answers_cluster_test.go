@@ -187,22 +187,44 @@ func TestTableDisabledWhileLoading(t *testing.T) {
 	b := newBench(t, nil)
 	table := b.table(t)
 	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
-	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Events: Events{
-		OnSending: func(groups []Sending) error {
-			if groups[0].Attempt > 1 {
-				return nil
-			}
-			return b.DisableTable(t.Context(), table)
-		},
-	}})
-	t.Log(err)
-	e, ok := errors.AsType[*StateError](err)
-	if !ok || e.State != Disabled || report.Loaded != 0 || report.Regions[0].Place != PlaceSource {
-		t.Fatalf("%v, report %+v", err, report)
+	events := Events{OnSending: func(groups []Sending) error {
+		if groups[0].Attempt > 1 {
+			return nil
+		}
+		return b.DisableTable(t.Context(), table)
+	}}
+	for _, shared := range []bool{false, true} { // a shared load reads the table before each round
+		began := time.Now()
+		report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Timestamp: 1, Shared: shared, Events: events})
+		t.Log(err)
+		e, ok := errors.AsType[*StateError](err)
+		if took := time.Since(began); !ok || e.State != Disabled || report.Loaded != 0 || report.Regions[0].Place != PlaceSource || took > time.Minute {
+			t.Fatalf("shared %v: %v after %s, report %+v", shared, err, took, report)
+		}
+		testcheck.Must(t, b.EnableTable(t.Context(), table))
+	}
+	_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs})
+	testcheck.Must(t, err)
+	b.checkDigest(t, table, rowsOf("a", 10), "f")
+}
+
+// TestTableDisabledBeforeTheCleanup checks that a table that is disabled after the last file was loaded keeps its staging directory, and that no
+// call waits for the table.
+func TestTableDisabledBeforeTheCleanup(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil)
+	table := b.table(t)
+	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
+	var began time.Time
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Events: Events{OnCleaning: func(ctx context.Context) error {
+		defer func() { began = time.Now() }()
+		return b.DisableTable(ctx, table)
+	}}})
+	if took := time.Since(began); err != nil || report.Loaded != 1 || report.Cleaned || took > 10*time.Second {
+		t.Fatalf("%v after %s, report %+v", err, took, report)
 	}
 	testcheck.Must(t, b.EnableTable(t.Context(), table))
-	_, err = b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs})
-	testcheck.Must(t, err)
+	testcheck.Must(t, b.Cleanup(t.Context(), table, report.Token))
 	b.checkDigest(t, table, rowsOf("a", 10), "f")
 }
 

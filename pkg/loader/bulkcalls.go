@@ -50,7 +50,7 @@ func appendMessage(b []byte, field protowire.Number, m proto.Message) ([]byte, e
 // firstRegion calls the region that holds the empty row, where Prepare and Cleanup go. Both can be repeated safely: a second Prepare leaves
 // an empty directory. An exception of HDFS, such as a full quota, is not repeated: it needs an operator.
 func (c *Cluster) firstRegion(ctx context.Context, table TableName, method string, request func(Region) (proto.Message, error)) (resp proto.Message, err error) {
-	err = c.onRegion(ctx, method, repeatable, &locator{regions: &c.regions, table: table}, nil, func(l *hbaserpc.Connection, r Region) error {
+	err = c.onRegion(ctx, method, repeatable, &locator{regions: &c.regions, table: table, prompt: true}, nil, func(l *hbaserpc.Connection, r Region) error {
 		req, err := request(r)
 		if err != nil {
 			return err

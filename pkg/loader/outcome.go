@@ -271,6 +271,7 @@ func (l *load) cellsOf(family string, row []byte) ScanRequest {
 	return ScanRequest{
 		Table: l.req.Table, Families: []string{family}, Start: row, Stop: After(row), MaxRows: 1,
 		MinTime: l.req.Timestamp, MaxTime: l.req.Timestamp + 1, Raw: true, KeysOnly: true, Versions: allVersions,
+		Prompt: true,
 	}
 }
 

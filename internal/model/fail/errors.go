@@ -94,7 +94,17 @@ func With(k Kind, err error) error {
 	if k == Load && (errors.Is(err, loader.ErrSnapshotLinks) || errors.Is(err, loader.ErrNoSnapshots) || errors.Is(err, loader.ErrSnapshotExists)) {
 		k = Check // it fails until the table is compacted, HBase takes snapshots, or the one of that name is deleted
 	}
+	if k == Load && unfit(err) {
+		k = Check // it fails until the table is there, enabled and writable, and has the families
+	}
 	return &Error{Kind: k, Err: err}
+}
+
+// unfit reports whether an error is due to a table that is gone, is not in service or lacks a family.
+func unfit(err error) bool {
+	_, state := errors.AsType[*loader.StateError](err)
+	_, family := errors.AsType[*loader.FamilyError](err)
+	return state || family || errors.Is(err, loader.ErrTableNotFound) || errors.Is(err, loader.ErrTableDisabled)
 }
 
 // outOfReach reports whether an error is due to HDFS or an object store that does not answer or is not in service. A host that does not
