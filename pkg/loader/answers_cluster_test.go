@@ -208,6 +208,27 @@ func TestTableDisabledWhileLoading(t *testing.T) {
 	b.checkDigest(t, table, rowsOf("a", 10), "f")
 }
 
+// TestFamilyGoneWhileLoading checks that a table that is made again without the files' family while they are sent ends the load with an error that
+// names the family, though the servers refuse the files without a reason.
+func TestFamilyGoneWhileLoading(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil)
+	table := b.table(t)
+	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Events: Events{
+		OnSending: func(groups []Sending) error {
+			if groups[0].Attempt > 1 {
+				return nil
+			}
+			return errors.Join(b.DeleteTable(t.Context(), table), b.CreateTable(t.Context(), TableSpec{Name: table, Families: testFamilies[1:]}))
+		},
+	}})
+	t.Log(err)
+	if e, ok := errors.AsType[*FamilyError](err); !ok || !slices.Equal(e.Unknown, []string{"f"}) || report.Loaded != 0 || report.Regions[0].Place != PlaceSource {
+		t.Fatalf("%v, report %+v", err, report)
+	}
+}
+
 // TestTableDisabledBeforeTheCleanup checks that a table that is disabled after the last file was loaded keeps its staging directory, and that no
 // call waits for the table.
 func TestTableDisabledBeforeTheCleanup(t *testing.T) {

@@ -20,10 +20,10 @@ func (l *load) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := checkState(table); err != nil {
+	if err := l.fits(table); err != nil {
 		return err
 	}
-	if err := l.checkFamilies(table); err != nil {
+	if err := l.chooseWay(table); err != nil {
 		return err
 	}
 	if l.direct {
@@ -40,6 +40,23 @@ func (l *load) check(ctx context.Context) error {
 		}
 	}
 	return g.Wait()
+}
+
+// fits checks that the table accepts loads and has all families of the files.
+func (l *load) fits(table *Table) error {
+	if err := checkState(table); err != nil {
+		return err
+	}
+	unknown := map[string]bool{}
+	for _, f := range l.req.Files {
+		if _, ok := table.Family(f.Family); !ok {
+			unknown[f.Family] = true
+		}
+	}
+	if len(unknown) > 0 {
+		return &FamilyError{Table: table.Name, Unknown: slices.Sorted(maps.Keys(unknown)), Families: table.FamilyNames()}
+	}
+	return nil
 }
 
 // checkState checks that the table accepts loads.
@@ -73,16 +90,11 @@ func (l *load) checkDirs(ctx context.Context) error {
 	return nil
 }
 
-// checkFamilies checks that the table has all families, and chooses between a staged and a direct load.
-func (l *load) checkFamilies(table *Table) error {
-	unknown := map[string]bool{}
+// chooseWay chooses between a staged and a direct load.
+func (l *load) chooseWay(table *Table) error {
 	l.direct = l.req.Stage == StageDirect
 	for _, f := range l.req.Files {
-		family, ok := table.Family(f.Family)
-		if !ok {
-			unknown[f.Family] = true
-			continue
-		}
+		family, _ := table.Family(f.Family)
 		// With the FILE tracker the server renames into the store as the requesting user, without permission for that.
 		if tracker := table.FileTracker(family); !strings.EqualFold(tracker, "DEFAULT") {
 			if l.req.Stage == StageToken {
@@ -90,9 +102,6 @@ func (l *load) checkFamilies(table *Table) error {
 			}
 			l.direct, l.tracked[f.Family] = true, true
 		}
-	}
-	if len(unknown) > 0 {
-		return &FamilyError{Table: table.Name, Unknown: slices.Sorted(maps.Keys(unknown)), Families: table.FamilyNames()}
 	}
 	return nil
 }

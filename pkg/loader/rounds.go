@@ -59,15 +59,15 @@ func (l *load) announce(groups []group) error {
 }
 
 // regionsAgain reads the regions before a further round, for as long as the load may continue without progress. If a region could not be
-// reached twice, the table may have been disabled.
+// reached twice, or a server gave no reason, the table may have been disabled, or lost a family.
 func (l *load) regionsAgain(ctx context.Context, back []group) ([]Region, error) {
 	for {
 		var regions []Region
 		var err error
-		if slices.ContainsFunc(back, func(g group) bool { return g.same >= 2 }) {
+		if slices.ContainsFunc(back, func(g group) bool { return g.same >= 2 || g.failure == errRefused.Error() }) {
 			var table *Table
 			if table, err = l.cluster.Describe(ctx, l.req.Table); err == nil && table.State != Disabling && table.State != Enabling {
-				if err := checkState(table); err != nil {
+				if err := l.fits(table); err != nil {
 					return nil, err
 				}
 			}
