@@ -100,11 +100,12 @@ func With(k Kind, err error) error {
 	return &Error{Kind: k, Err: err}
 }
 
-// unfit reports whether an error is due to a table that is gone, is not in service or lacks a family.
+// unfit reports whether an error is due to a table that is gone, is not in service or lacks a family. One that is just being enabled is
+// in service soon.
 func unfit(err error) bool {
-	_, state := errors.AsType[*loader.StateError](err)
+	state, closed := errors.AsType[*loader.StateError](err)
 	_, family := errors.AsType[*loader.FamilyError](err)
-	return state || family || errors.Is(err, loader.ErrTableNotFound) || errors.Is(err, loader.ErrTableDisabled)
+	return closed && state.State != loader.Enabling || family || errors.Is(err, loader.ErrTableNotFound) || errors.Is(err, loader.ErrTableDisabled)
 }
 
 // outOfReach reports whether an error is due to HDFS or an object store that does not answer or is not in service. A host that does not

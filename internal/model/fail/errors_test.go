@@ -100,6 +100,7 @@ func TestKindsOfCauses(t *testing.T) {
 		{"a table that is gone", fmt.Errorf("table t: %w", loader.ErrTableNotFound), map[Kind]Kind{Load: Check}},
 		{"a table out of service", fmt.Errorf("table t %w", loader.ErrTableDisabled), map[Kind]Kind{Load: Check}},
 		{"a table that accepts no load", &loader.StateError{}, map[Kind]Kind{Load: Check}},
+		{"a table that is being enabled", &loader.StateError{State: loader.Enabling}, nil},
 		{"a table without the family", &loader.FamilyError{}, map[Kind]Kind{Load: Check}},
 		{"a load that access control refuses", &loader.RemoteError{Class: "org.apache.hadoop.hbase.security.AccessDeniedException"}, map[Kind]Kind{Load: Check}},
 		{"a NameNode out of reach", &hdfsio.UnmetError{Addresses: []string{"nn:1"}, Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}, map[Kind]Kind{Input: HDFS}},
