@@ -154,7 +154,7 @@ func TestExportOnCluster(t *testing.T) {
 				t.Errorf("formats have the digests %v", slices.Collect(maps.Keys(digests)))
 			}
 			l.must(t, 2, "export", l.table, "--to", "hdfs://"+path.Join(l.out, "dump"), "--format", "jsonl")
-			l.must(t, 6, "export", l.table, "--to", "hdfs:///not-for-tina", "--format", "jsonl")
+			l.must(t, 3, "export", l.table, "--to", "hdfs:///not-for-tina", "--format", "jsonl")
 			l.must(t, 5, "export", "snapshot:none", "--to", filepath.Join(t.TempDir(), "none"), "--format", "jsonl")
 			l.nothingLeft(t)
 
