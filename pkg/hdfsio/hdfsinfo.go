@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"bulkload/internal/hadoop/dfs"
+	"bulkload/internal/hadoop/hadooprpc"
 	"bulkload/internal/hadoop/kms"
 
 	"github.com/colinmarc/hdfs/v2"
@@ -112,7 +113,7 @@ func transient(err error) bool {
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return false // this machine's own limit
 	}
-	if refused(err) || errors.Is(err, ErrNoChecksum) || kms.Final(err) || errors.Is(err, errNoKeyServer) {
+	if hadooprpc.Final(err) || errors.Is(err, ErrNoChecksum) || kms.Final(err) || errors.Is(err, errNoKeyServer) {
 		return false
 	}
 	if !answered(err) {

@@ -66,14 +66,6 @@ func (h *HDFS) wantsLogin(ctx context.Context) error {
 	return nil
 }
 
-// refused reports whether a login cannot succeed however often it is tried: the configurations of both sides do not match, or the
-// ticket cache has expired.
-func refused(err error) bool {
-	_, mismatch := errors.AsType[*kerberos.MismatchError](err)
-	_, principal := errors.AsType[*hadooprpc.PrincipalError](err)
-	return mismatch || principal || errors.Is(err, hadooprpc.ErrSimple) || errors.Is(err, kerberos.ErrUnknownService) || errors.Is(err, kerberos.ErrExpired)
-}
-
 // DelegationToken requests a token with which another program can act as the logged-in user. Its service is set in the form
 // that Hadoop's programs expect. cancel cancels it. The call is repeated like a read: a token that is lost expires by itself.
 func (h *HDFS) DelegationToken(ctx context.Context, renewer string) (t *kerberos.Token, cancel func(context.Context) error, err error) {

@@ -88,7 +88,7 @@ func IsOurs(dir string) bool {
 	return err == nil && e == nil && o.PID == os.Getpid() && o.Host == host
 }
 
-// ownerAlive reports whether the last owner of a job's lock still works on the job. It does not touch the lock. On this machine it looks for the process;
+// OwnerAlive reports whether the last owner of a job's lock still works on the job. It does not touch the lock. On this machine it looks for the process;
 // a process on another machine is known only by the job's own progress reports.
 func OwnerAlive(o journal.Owner, live *Live, now time.Time) bool {
 	if runs, here := o.Running(); here {

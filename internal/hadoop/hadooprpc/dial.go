@@ -54,6 +54,14 @@ type PrincipalError struct {
 func (e *PrincipalError) Error() string { return fmt.Sprintf("%v (%s)", e.Err, e.Key) }
 func (e *PrincipalError) Unwrap() error { return e.Err }
 
+// Final reports whether a login cannot succeed however often it is tried: the configurations of both sides do not match, the KDC does not know
+// the service, or the login has expired.
+func Final(err error) bool {
+	_, mismatch := errors.AsType[*kerberos.MismatchError](err)
+	_, principal := errors.AsType[*PrincipalError](err)
+	return mismatch || principal || errors.Is(err, ErrSimple) || errors.Is(err, kerberos.ErrUnknownService) || errors.Is(err, kerberos.ErrExpired)
+}
+
 // Dial logs in on a connection to a server with the given host name. It ends when the context ends. It closes the
 // connection on failure.
 func Dial(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, error) {

@@ -13,7 +13,6 @@ import (
 	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/internal/objectstore"
 	"bulkload/pkg/hdfsio"
-	"bulkload/pkg/kerberos"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 )
@@ -57,7 +56,8 @@ func KindOf(err error) Kind {
 
 // With marks an error with the kind k unless it already has a kind. Some errors get another kind than k. A full local disk is always [HDFS]. If k is
 // [Input], a damaged block, an encryption key that is temporarily unavailable and a file system that is out of reach are [HDFS] too, because the same
-// command can read the input after the repair. If k is [HDFS], a permission that is missing is [Check]. A server that requires another login than the configuration provides is [Check].
+// command can read the input after the repair. A server that requires another login than the configuration provides is [Check]. So is what only an
+// operator can correct: with [HDFS] a missing permission, with [Load] also a table that is gone, not in service or without a family.
 func With(k Kind, err error) error {
 	if err == nil {
 		return nil
@@ -120,11 +120,10 @@ func outOfReach(err error) bool {
 }
 
 // OtherSecurity reports whether an error is due to a cluster that requires another login or another protection than the configuration
-// has, or to a ticket cache that has expired. Retrying does not resolve it.
+// has, or to a login that has expired. Retrying does not resolve it.
 func OtherSecurity(err error) bool {
-	_, mismatch := errors.AsType[*kerberos.MismatchError](err)
-	_, principal := errors.AsType[*hadooprpc.PrincipalError](err)
-	return mismatch || principal || slices.ContainsFunc([]error{hadooprpc.ErrSimple, hdfsio.ErrSecured, hbaserpc.ErrSimple, loader.ErrSecured, kerberos.ErrUnknownService, kerberos.ErrExpired}, func(e error) bool { return errors.Is(err, e) })
+	elsewhere := []error{hdfsio.ErrSecured, hbaserpc.ErrSimple, loader.ErrSecured}
+	return hadooprpc.Final(err) || slices.ContainsFunc(elsewhere, func(e error) bool { return errors.Is(err, e) })
 }
 
 // Usage marks an error of the program's caller. It overrides the kind that the error has, since the outermost kind counts.
