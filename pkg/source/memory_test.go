@@ -17,8 +17,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// TestZstdWindowBeyondTheBudgetIsRefused checks that the error names the file and the required memory, and that the
-// window is not allocated.
 // TestFieldsOfALongLineAreNotKept checks that a reader of a dialect drops the fields of a line with far too many separators when its split ends.
 func TestFieldsOfALongLineAreNotKept(t *testing.T) {
 	o := Options{Dialect: dialectOf(t, dialect.Hive, func(*dialect.Dialect) {}), Columns: []string{"a", "b"}, Reject: func(RowError) error { return nil }}
@@ -57,6 +55,8 @@ func TestFieldsBeyondTheColumnsAreCounted(t *testing.T) {
 	}
 }
 
+// TestZstdWindowBeyondTheBudgetIsRefused checks that the error names the file and the required memory, and that the
+// window is not allocated.
 func TestZstdWindowBeyondTheBudgetIsRefused(t *testing.T) {
 	text := toCSV(append([][]string{checkColumns}, checkRows(2000)...)...)
 	window := func(size int) []byte {

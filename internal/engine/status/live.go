@@ -73,7 +73,7 @@ func NewLive(p progress.Progress, version string) Live {
 // Write writes the report to a job's state directory, replacing the previous one.
 func (l Live) Write(dir string) error { return writeState(filepath.Join(dir, LiveName), l) }
 
-// readLive reads the report of a job; nil if there is none that this version
+// ReadLive reads the report of a job; nil if there is none that this version
 // understands.
 func ReadLive(dir string) *Live { return readState[Live](dir, LiveName) }
 
@@ -118,7 +118,7 @@ type Ending struct {
 // ReadEnding reads the result of a job's last run; nil if there is none that this version understands.
 func ReadEnding(dir string) *Ending { return readState[Ending](dir, EndingName) }
 
-// maxState is the maximum size of a file of a state directory that is read as a
+// MaxFile is the maximum size of a file of a state directory that is read as a
 // whole, except for journals.
 const MaxFile = 1 << 20
 

@@ -42,7 +42,7 @@ func (t *Trace) Status() history.Status {
 	return history.JobAbandoned
 }
 
-// plan returns the job's plan, zero if no record has it.
+// Planned returns the job's plan, zero if no record has it.
 func (t *Trace) Planned() (p history.PlanRecord) {
 	if t.Plan != nil {
 		p = *t.Plan

@@ -161,7 +161,7 @@ func removeLists(dir string) error {
 	return err
 }
 
-// A summer computes checksums of cells. The digest of a range is the sum of the checksums of all its cells, independent of their order. For one
+// A digester computes checksums of cells. The digest of a range is the sum of the checksums of all its cells, independent of their order. For one
 // goroutine.
 type digester struct {
 	timestamps bool // checksums include timestamps
@@ -169,15 +169,15 @@ type digester struct {
 }
 
 // sum returns the xxHash64 of row, family, qualifier and value, each preceded by its length, and of the timestamp if it is included.
-func (s *digester) sum(c *hfile.Cell) uint64 {
-	b := s.buf[:0]
+func (d *digester) sum(c *hfile.Cell) uint64 {
+	b := d.buf[:0]
 	for _, part := range [][]byte{c.Row, c.Family, c.Qualifier, c.Value} {
 		b = append(binary.AppendUvarint(b, uint64(len(part))), part...)
 	}
-	if s.timestamps {
+	if d.timestamps {
 		b = binary.BigEndian.AppendUint64(b, uint64(c.Timestamp))
 	}
-	s.buf = b
+	d.buf = b
 	return xxhash.Sum64(b)
 }
 

@@ -167,7 +167,7 @@ func isWritten(info fs.FileInfo, f manifest.File) bool {
 	return info.Size() == f.Bytes && (!ok || f.FileID == 0 || id == f.FileID)
 }
 
-// Descriptions of maps are in the job's directory and not in its output: in a job with reduces, a new ApplicationMaster does not take
+// mapFile returns the name of the file that describes an attempt of a map. These files are in the job's directory and not in its output: in a job with reduces, a new ApplicationMaster does not take
 // over the maps' committed output from its predecessor (JobImpl.scheduleTasks of Hadoop 3.4 requests that only without reduces). Each
 // attempt that ended therefore has a description, and they must agree.
 func mapFile(attempt string) string { return attempt + ".json" }

@@ -249,7 +249,7 @@ func TestRow22NewerCells(t *testing.T) {
 	held(t, r)
 }
 
-// TestRow25TwoAtOnce suspends one run of a job: a second run of it gives up and names the first, and another job
+// TestQuickRow25TwoAtOnce suspends one run of a job: a second run of it gives up and names the first, and another job
 // loads into the same table meanwhile.
 func TestQuickRow25TwoAtOnce(t *testing.T) {
 	l := sharedLab(t)
