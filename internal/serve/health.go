@@ -70,7 +70,7 @@ func (s *Server) probeAll(ctx context.Context) {
 func (s *Server) probe(ctx context.Context, r *resource) {
 	read, cancel := context.WithTimeoutCause(ctx, probeTime, errDeadline)
 	defer cancel()
-	_, err := r.table.Modulus(read)
+	_, err := r.table.CurrentModulus(read)
 	if err == nil {
 		err = r.table.Probe(read)
 	}
@@ -78,7 +78,10 @@ func (s *Server) probe(ctx context.Context, r *resource) {
 		err = r.fit.recheck(read, s.held, r.table)
 	}
 	for _, x := range r.indexes {
-		if x.fit.checked.Load() {
+		if !x.fit.checked.Load() {
+			continue
+		}
+		if _, err := x.rows.CurrentModulus(read); err == nil {
 			_ = x.fit.recheck(read, s.held, x.rows) // requests by the index get the error
 		}
 	}

@@ -93,6 +93,14 @@ func (h *held) KnownRegions(ctx context.Context, table loader.TableName) ([]load
 	return c.KnownRegions(ctx, table)
 }
 
+func (h *held) Regions(ctx context.Context, table loader.TableName) ([]loader.Region, error) {
+	c, err := h.get()
+	if err != nil {
+		return nil, err
+	}
+	return c.Regions(ctx, table)
+}
+
 func (h *held) Describe(ctx context.Context, table loader.TableName) (*loader.Table, error) {
 	c, err := h.get()
 	if err != nil {

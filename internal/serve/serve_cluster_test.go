@@ -175,9 +175,23 @@ func TestClusterStates(t *testing.T) {
 	if r := s.get("/v1/rows/rows?user=u1"); r.status < 500 || r.Rows != nil {
 		t.Errorf("dropped: %d %s", r.status, r.body)
 	}
-	jobtest.MakeTable(t, jobtest.ClusterEnv(t, testcluster.Shared(t)), c, loader.TableSpec{Name: name, Families: []loader.Family{{Name: "f"}}, SplitKeys: [][]byte{{'1'}, {'2'}, {'3'}, {'4'}}})
+	recreate := func(splits ...[]byte) {
+		jobtest.MakeTable(t, jobtest.ClusterEnv(t, testcluster.Shared(t)), c, loader.TableSpec{Name: name, Families: []loader.Family{{Name: "f"}}, SplitKeys: splits})
+	}
+	recreate([]byte("1"), []byte("2"), []byte("3"), []byte("4"))
 	if r := s.get("/v1/rows/rows?user=u1"); r.status < 500 || r.Rows != nil {
 		t.Errorf("replaced: %d %s", r.status, r.body)
+	}
+	s.probeAll(t.Context())
+	s.get("/v1/rows/rows?user=u1").refuses(t, "replaced", tableChanged)
+	// It is replaced again, by one with the first number, unknown to the service.
+	if _, err := admin.Run(t.Context(), "drop", table); err != nil {
+		t.Fatal(err)
+	}
+	recreate([]byte("1"), []byte("2"))
+	s.probeAll(t.Context())
+	if r := s.get("/v1/rows/rows?user=u1"); r.status != 200 {
+		t.Errorf("replaced by a table like the first: %d %s", r.status, r.body)
 	}
 }
 

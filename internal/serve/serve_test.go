@@ -46,6 +46,10 @@ func (f *fake) KnownRegions(context.Context, loader.TableName) ([]loader.Region,
 	return f.regions, nil
 }
 
+func (f *fake) Regions(ctx context.Context, table loader.TableName) ([]loader.Region, error) {
+	return f.KnownRegions(ctx, table)
+}
+
 func (f *fake) Describe(context.Context, loader.TableName) (*loader.Table, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -104,6 +104,11 @@ func (x *Index) CheckSalts(ctx context.Context) (Salts, error) {
 	return x.index.CheckSalts(ctx)
 }
 
+// CurrentModulus is [Table.CurrentModulus] of the index.
+func (x *Index) CurrentModulus(ctx context.Context) (int, error) {
+	return x.index.CurrentModulus(ctx)
+}
+
 // Read is [ReadBy] on the open cluster. It reads a few rows at a time. Their memory is held above [Query.Memory] if [Query.More] grants it.
 func (x *Index) Read(ctx context.Context, q Query, fn func(loader.Row) error) (*ReadStats, error) {
 	return x.read(ctx, q, time.Now(), fn)

@@ -31,6 +31,10 @@ func (f fakeTables) KnownRegions(ctx context.Context, t loader.TableName) ([]loa
 	return f.of(t).KnownRegions(ctx, t)
 }
 
+func (f fakeTables) Regions(ctx context.Context, t loader.TableName) ([]loader.Region, error) {
+	return f.of(t).Regions(ctx, t)
+}
+
 func (f fakeTables) Describe(ctx context.Context, t loader.TableName) (*loader.Table, error) {
 	return f.of(t).Describe(ctx, t)
 }

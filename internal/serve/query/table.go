@@ -23,6 +23,8 @@ import (
 type Cluster interface {
 	Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.Row) error) error
 	KnownRegions(ctx context.Context, table loader.TableName) ([]loader.Region, error)
+	// Regions reads the regions, which are the known ones from then on.
+	Regions(ctx context.Context, table loader.TableName) ([]loader.Region, error)
 	Describe(ctx context.Context, table loader.TableName) (*loader.Table, error)
 }
 
@@ -96,6 +98,20 @@ func (t *Table) modulus(regions []loader.Region) (int, error) {
 func (t *Table) Modulus(ctx context.Context) (int, error) {
 	_, n, err := t.split(ctx)
 	return n, err
+}
+
+// CurrentModulus is Modulus, but reads the regions again if the known ones imply another number than before: reads are refused then, so that none of
+// them detects that these are old.
+func (t *Table) CurrentModulus(ctx context.Context) (int, error) {
+	n, err := t.Modulus(ctx)
+	if !errors.Is(err, ErrSaltsChanged) {
+		return n, err
+	}
+	regions, err := t.cluster.Regions(ctx, t.name)
+	if err != nil {
+		return 0, cluster.Failure(err)
+	}
+	return t.modulus(regions)
 }
 
 // split returns the table's regions, which are read if they are not known, and the salt modulus.

@@ -27,6 +27,10 @@ func (c *fakeCluster) KnownRegions(context.Context, loader.TableName) ([]loader.
 	return c.regions, nil
 }
 
+func (c *fakeCluster) Regions(ctx context.Context, table loader.TableName) ([]loader.Region, error) {
+	return c.KnownRegions(ctx, table)
+}
+
 func (c *fakeCluster) Describe(context.Context, loader.TableName) (*loader.Table, error) {
 	return &loader.Table{}, nil
 }
