@@ -77,7 +77,7 @@ func (b *bench) fsAs(t testing.TB, user string) *hdfsio.HDFS {
 	return h
 }
 
-var testFamilies = []Family{{Name: "f", Compression: "SNAPPY", Encoding: "FAST_DIFF"}, {Name: "g"}}
+var testFamilies = []Family{{Name: "f", Compression: testcluster.Codec(), Encoding: "FAST_DIFF"}, {Name: "g"}}
 
 // table creates a table and drops it at the end.
 func (b *bench) table(t testing.TB, splits ...string) TableName {

@@ -26,7 +26,7 @@ func newNightsLike(t *testing.T, prefix string) *nights {
 	defer conn.Close()
 	name := loader.TableName{Namespace: "default", Qualifier: prefix + testcheck.Name(t)}
 	jobtest.MakeTable(t, env, conn, loader.TableSpec{Name: name, SplitKeys: [][]byte{[]byte("k0150")},
-		Families: []loader.Family{{Name: "f", Versions: 1, Compression: "SNAPPY", Encoding: "FAST_DIFF", Bloom: "ROW", Attributes: map[string]string{compactUnasked: "100"}}}})
+		Families: []loader.Family{{Name: "f", Versions: 1, Compression: testcluster.Codec(), Encoding: "FAST_DIFF", Bloom: "ROW", Attributes: map[string]string{compactUnasked: "100"}}}})
 	return &nights{t, c, env, name.String(), t.TempDir()}
 }
 

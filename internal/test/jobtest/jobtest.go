@@ -168,7 +168,7 @@ func FreshTableAt(t testing.TB, env *cluster.Env, splits [][]byte, change func(*
 	name := "test:" + testcheck.Name(t)
 	parsed, err := loader.ParseTableName(name)
 	testcheck.Must(t, err)
-	f := loader.Family{Name: "f", Compression: "SNAPPY", Encoding: "FAST_DIFF", Bloom: "ROW"}
+	f := loader.Family{Name: "f", Compression: testcluster.Codec(), Encoding: "FAST_DIFF", Bloom: "ROW"}
 	if change != nil {
 		change(&f)
 	}

@@ -32,7 +32,7 @@ func Up(ctx context.Context, o Options) (c *Cluster, started bool, err error) {
 		if want := o.Security.withDefaults(); len(running) > 0 && s.Security != want {
 			return nil, false, fmt.Errorf("the test cluster in %s runs with %s, not with %s: take it down first", o.Dir, s.Security.describe(), want.describe())
 		}
-		if want := cmp.Or(o.HBase, DefaultHBase); len(running) > 0 && s.HBase != want {
+		if want := cmp.Or(o.HBase, defaultHBase()); len(running) > 0 && s.HBase != want {
 			return nil, false, fmt.Errorf("the test cluster in %s runs HBase %s, not %s: take it down first", o.Dir, s.HBase, want)
 		}
 		if len(running) > 0 && o.YARN && s.Ports.YARN == nil {

@@ -57,7 +57,7 @@ type Options struct {
 	// WithoutHBase omits ZooKeeper and HBase, for tests that use only HDFS and YARN.
 	WithoutHBase bool
 
-	// HBase is the version of HBase, one of [Versions]. Default: [DefaultHBase].
+	// HBase is the version of HBase, one of [Versions]. Default: that of [EnvHBase], otherwise [DefaultHBase].
 	HBase string
 
 	// Hadoop is the version of HDFS, one of [Hadoops]. Default: [DefaultHadoop].
@@ -102,7 +102,7 @@ func (o Options) withDefaults() Options {
 	if o.YARN {
 		o.NodeManagers = cmp.Or(o.NodeManagers, 2)
 	}
-	o.HBase = cmp.Or(o.HBase, DefaultHBase)
+	o.HBase = cmp.Or(o.HBase, defaultHBase())
 	o.Hadoop = cmp.Or(o.Hadoop, DefaultHadoop)
 	o.Security = o.Security.withDefaults()
 	if o.StartTimeout <= 0 {

@@ -1,6 +1,7 @@
 package testcluster
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -92,6 +93,7 @@ func own(ctx context.Context, o Options) (c *Cluster, release func() error, err 
 		}
 		return c, c.Stop, nil
 	}
+	o.HBase = cmp.Or(o.HBase, os.Getenv(EnvHBase))
 	name, err := kindName(o)
 	if err != nil {
 		return nil, nil, err

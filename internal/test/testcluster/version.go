@@ -1,8 +1,10 @@
 package testcluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +12,12 @@ import (
 
 // DefaultHBase is the default version of HBase: that of testdata/cluster/pom.xml.
 const DefaultHBase = "2.6.4"
+
+// EnvHBase names the version of HBase, one of [Versions], of clusters whose options name none, so that all tests with a cluster can run on it.
+const EnvHBase = "BULKLOAD_TEST_HBASE"
+
+// defaultHBase is the version of HBase of clusters whose options name none.
+func defaultHBase() string { return cmp.Or(os.Getenv(EnvHBase), DefaultHBase) }
 
 // DefaultHadoop is the default version of HDFS: that of testdata/cluster/pom.xml.
 const DefaultHadoop = "3.4.3"
@@ -25,6 +33,14 @@ func Versions() []string {
 
 // onHadoop2 reports whether a version has the clients of Hadoop 2, whose classes are incompatible with Hadoop 3.
 func onHadoop2(version string) bool { return strings.HasPrefix(version, "2.4.") }
+
+// Codec returns the compression of tests' tables: SNAPPY, or GZ on HBase 2.4, whose Snappy needs a native library.
+func Codec() string {
+	if onHadoop2(defaultHBase()) {
+		return "GZ"
+	}
+	return "SNAPPY"
+}
 
 func validVersion(version string) error {
 	if !slices.Contains(Versions(), version) {

@@ -71,7 +71,7 @@ func newCommand() *cobra.Command {
 	up.Flags().StringSliceVar(&o.zones, "zone", nil, "an encryption zone: root (/hbase), inputs (/inputs), staging (/staging) or DIR=KEY; starts a KMS")
 	up.Flags().BoolVar(&o.Measured, "measured", false, "for measurements: region servers compile as those of sites do, and are fast later")
 	up.Flags().StringVar(&o.Hadoop, "hadoop", testcluster.DefaultHadoop, "version of HDFS: "+strings.Join(testcluster.Hadoops(), ", "))
-	up.Flags().StringVar(&o.HBase, "hbase", testcluster.DefaultHBase, "version of HBase: "+strings.Join(testcluster.Versions(), ", "))
+	up.Flags().StringVar(&o.HBase, "hbase", "", "version of HBase: "+strings.Join(testcluster.Versions(), ", ")+" (default: $"+testcluster.EnvHBase+", else "+testcluster.DefaultHBase+")")
 	o.addSecure(up.Flags())
 	root.AddCommand(up,
 		&cobra.Command{
