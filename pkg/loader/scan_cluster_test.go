@@ -265,8 +265,9 @@ func TestScanOnRegion(t *testing.T) {
 			t.Errorf("region %d: %d answers, want at least %d", i, r.Calls, least)
 		}
 	}
-	// the first two regions have files of equal blocks; of the third region fewer blocks were read
-	if a, m, x := told[0].Metrics[MetricBlockBytes], told[1].Metrics[MetricBlockBytes], told[2].Metrics[MetricBlockBytes]; a != m || x <= 0 || x >= m {
+	// the first two regions have files of equal blocks; of the third region fewer blocks were read; HBase before 2.6 does not report them
+	_, reported := told[0].Metrics[MetricBlockBytes]
+	if a, m, x := told[0].Metrics[MetricBlockBytes], told[1].Metrics[MetricBlockBytes], told[2].Metrics[MetricBlockBytes]; reported && (a != m || x <= 0 || x >= m) {
 		t.Errorf("blocks of %d, %d and %d bytes were read", a, m, x)
 	}
 	// the server counts filtered rows, and a callback's error does not hide the counts

@@ -27,8 +27,25 @@ var ErrNoSnapshots = errors.New("HBase takes no snapshots here")
 // ErrSnapshotLinks is the error of a snapshot that HBase cannot take: it takes a link to a file, TABLE=REGION-FILE, for a reference, FILE.REGION.
 var ErrSnapshotLinks = errors.New("HBase takes links to files of a table whose name begins with hex digits and a dot for references: major_compact the table and repeat")
 
-// linksTaken matches what HBase says of a link that it takes for a reference (SnapshotReferenceUtil.verifyStoreFile, 2.6.4).
-var linksTaken = regexp.MustCompile(`is not a valid HFileLink pattern|Missing parent hfile for: [0-9a-f]+(?:_SeqId_[0-9]+_|_del)?\.[^ /]*=`)
+// likeReference is how the name of a reference begins, and that of a link that HBase takes for one (REF_NAME_PATTERN and isReference of
+// StoreFileInfo, 2.6.4).
+const likeReference = `[0-9a-f]+(?:_SeqId_[0-9]+_|_del)?\.`
+
+var (
+	nameLikeReference = regexp.MustCompile(`^` + likeReference)
+	// linksTaken matches what HBase says of such a link (SnapshotReferenceUtil.verifyStoreFile, 2.6.4).
+	linksTaken = regexp.MustCompile(`is not a valid HFileLink pattern|Missing parent hfile for: ` + likeReference + `[^ /]*=`)
+	// withoutCause matches what HBase 2.5 says of any snapshot that has failed (SnapshotManager.isSnapshotDone, 2.5.13).
+	withoutCause = regexp.MustCompile(` had an error\.  (?:Procedure .* \{ waiting=|\S+ not found in proclist)`)
+)
+
+// LinksAsReferences reports whether HBase takes links to the table's files, TABLE=REGION-FILE, for references, FILE.REGION: the table's name begins
+// with hex digits and a dot. Links to tables outside the namespace default begin with the namespace and an equals sign. HBase opens such a link,
+// for which StoreFileInfo looks first. It takes no snapshot that has one (SnapshotReferenceUtil.verifyStoreFile), and does not open a reference to
+// one, which a region has that was split or merged (StoreFileInfo.getReferredToFile).
+func (t TableName) LinksAsReferences() bool {
+	return t.Namespace == "default" && nameLikeReference.MatchString(t.Qualifier)
+}
 
 // snapshotPause is the pause between two queries whether a snapshot is complete.
 const snapshotPause = 200 * time.Millisecond
@@ -84,7 +101,7 @@ func (c *Cluster) Snapshot(ctx context.Context, table TableName, name string, cr
 		return fmt.Errorf("table %s: %w", table, ErrTableNotFound)
 	}
 	switch e, ok := errors.AsType[*RemoteError](err); {
-	case ok && linksTaken.MatchString(e.Message):
+	case ok && (linksTaken.MatchString(e.Message) || table.LinksAsReferences() && withoutCause.MatchString(e.Message)):
 		err = fmt.Errorf("%w: %w", ErrSnapshotLinks, err)
 	case hbaserpc.SnapshotsOff(err):
 		err = fmt.Errorf("%w: %w", ErrNoSnapshots, err)

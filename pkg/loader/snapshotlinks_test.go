@@ -17,3 +17,23 @@ func TestLinksTaken(t *testing.T) {
 		}
 	}
 }
+
+// TestSnapshotWithoutCause checks which messages are those of HBase 2.5, which has no reason for a snapshot that has failed.
+func TestSnapshotWithoutCause(t *testing.T) {
+	const failed = "Snapshot { ss=s table=2026.t type=FLUSH ttl=9 } had an error.  "
+	for message, want := range map[string]bool{
+		failed + "Procedure s { waiting=[] done=[] }":          true,
+		failed + "s not found in proclist [a, b]":              true,
+		failed + "Missing parent hfile for: 1.2 path=f/t=2-1":  false,
+		"Snapshot { ss=s table=t type=FLUSH } is not complete": false,
+	} {
+		if withoutCause.MatchString(message) != want {
+			t.Errorf("%s: want %t", message, want)
+		}
+	}
+	for name, want := range map[TableName]bool{{"default", "2026.orders"}: true, {"ns", "2026.orders"}: false, {"default", "orders"}: false, {"default", "a_SeqId_4_.t"}: true} {
+		if name.LinksAsReferences() != want {
+			t.Errorf("%s: want %t", name, want)
+		}
+	}
+}

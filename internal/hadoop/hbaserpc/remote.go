@@ -76,7 +76,7 @@ func ReactionTo(err error) Reaction {
 		return Relocate
 	case Threw(re, busy...), re.uninitialized():
 		return BackOff
-	case Threw(re, final...):
+	case Threw(re, final...), strings.HasPrefix(re.Message, "No enum constant "): // the second one is a plain IOException in 2.5
 		return GiveUp
 	}
 	return unclear

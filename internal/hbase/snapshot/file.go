@@ -44,17 +44,6 @@ var (
 	linkFile  = regexp.MustCompile(`^` + linkName + `$`)
 )
 
-// likeReference is how a reference's name begins, and a link's that HBase takes for one (REF_NAME_PATTERN and isReference of StoreFileInfo, 2.6.4).
-var likeReference = regexp.MustCompile(`^[0-9a-f]+(?:_SeqId_[0-9]+_|_del)?\.`)
-
-// LinksAsReferences reports whether HBase takes links to a table's files, TABLE=REGION-FILE, for references, FILE.REGION: the table's name begins
-// with hex digits and a dot. Links to tables outside the namespace default begin with the namespace and an equals sign. HBase opens such a link,
-// for which StoreFileInfo looks first. It takes no snapshot that has one (SnapshotReferenceUtil.verifyStoreFile), and does not open a reference to
-// one, which a region has that was split or merged (StoreFileInfo.getReferredToFile).
-func LinksAsReferences(namespace, qualifier string) bool {
-	return namespace == "default" && likeReference.MatchString(qualifier)
-}
-
 // HalvesBeyond reports whether a region has a half of a file that the same region of o, which may be nil, does not have.
 func (s *Snapshot) HalvesBeyond(o *Snapshot) bool {
 	type place struct{ region, family, name string }

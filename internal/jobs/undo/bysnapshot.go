@@ -174,7 +174,7 @@ func (r *restore) free(ctx context.Context) error {
 		}
 		return fail.Errorf(fail.Check, "table %s is %s: enable it first", r.table, now.State)
 	}
-	if (r.undo.options.Verify == "range" && r.stamp != 0 || snapshot.LinksAsReferences(r.table.Namespace, r.table.Qualifier)) && r.inPlace() {
+	if (r.undo.options.Verify == "range" && r.stamp != 0 || r.table.LinksAsReferences()) && r.inPlace() {
 		if err := r.undo.cluster.MayRead(ctx, r.table, now.FamilyNames()...); err != nil {
 			return cluster.Failure(err)
 		}

@@ -44,7 +44,7 @@ func (r *restore) openable(now *snapshot.Snapshot) error {
 	if !r.inPlace() {
 		now = nil
 	}
-	if !snapshot.LinksAsReferences(r.table.Namespace, r.table.Qualifier) || !r.before.Snapshot.HalvesBeyond(now) {
+	if !r.table.LinksAsReferences() || !r.before.Snapshot.HalvesBeyond(now) {
 		return nil
 	}
 	return fail.Errorf(fail.Check, "snapshot %s is not restored: it has halves of split files, and HBase cannot open links to them of a table named like %s", r.from.Snapshot, r.table)
