@@ -70,14 +70,14 @@ func (r *resource) shows(x *index) bool {
 
 // Read is [query.Index.Read]. A failure of the index's own table does not mark the job's table as failed.
 func (x *index) Read(ctx context.Context, q query.Query, fn func(loader.Row) error) (*query.ReadStats, error) {
-	err := x.fit.check(ctx, x.rows, repeatCheck)
+	err := x.fit.check(ctx, x.rows.Table(), repeatCheck)
 	if err != nil && failure(ctx, err).is(badQuery) { // no error of the request: the index does not show its modulus
 		err = &fail.Error{Kind: fail.Check, Err: err}
 	}
 	var st *query.ReadStats
 	if err == nil {
 		if st, err = x.rows.Read(ctx, q, fn); err == nil && st.Rows == 0 && x.fit.doubtful() {
-			err = x.fit.check(ctx, x.rows, emptyCheck)
+			err = x.fit.check(ctx, x.rows.Table(), emptyCheck)
 		}
 	}
 	if err != nil {

@@ -81,8 +81,8 @@ func (s *Server) probe(ctx context.Context, r *resource) {
 		if !x.fit.checked.Load() {
 			continue
 		}
-		if _, err := x.rows.CurrentModulus(read); err == nil {
-			_ = x.fit.recheck(read, s.held, x.rows) // requests by the index get the error
+		if _, err := x.rows.Table().CurrentModulus(read); err == nil {
+			_ = x.fit.recheck(read, s.held, x.rows.Table()) // requests by the index get the error
 		}
 	}
 	if ctx.Err() != nil {

@@ -96,18 +96,8 @@ func (x *Index) Columns() []string {
 // Needs returns all columns that an entry is made of or found by. Page tokens contain their values.
 func (x *Index) Needs() []string { return slices.Clone(x.columns) }
 
-// Name returns the name of the index's table.
-func (x *Index) Name() loader.TableName { return x.index.name }
-
-// CheckSalts is [Table.CheckSalts] of the index.
-func (x *Index) CheckSalts(ctx context.Context) (Salts, error) {
-	return x.index.CheckSalts(ctx)
-}
-
-// CurrentModulus is [Table.CurrentModulus] of the index.
-func (x *Index) CurrentModulus(ctx context.Context) (int, error) {
-	return x.index.CurrentModulus(ctx)
-}
+// Table returns the table of the index's entries.
+func (x *Index) Table() *Table { return x.index }
 
 // Read is [ReadBy] on the open cluster. It reads a few rows at a time. Their memory is held above [Query.Memory] if [Query.More] grants it.
 func (x *Index) Read(ctx context.Context, q Query, fn func(loader.Row) error) (*ReadStats, error) {
