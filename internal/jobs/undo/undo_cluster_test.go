@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"net"
 	"os"
 	"os/exec"
@@ -121,7 +122,7 @@ func (n *nights) column(rows ...int) (values []string) {
 	}
 	for _, row := range rows {
 		key := fmt.Sprintf("k%04d", row)
-		get, err := hrpc.NewGetStr(n.t.Context(), n.table, key, hrpc.Families(map[string][]string{"f": {"w"}}))
+		get, err := hrpc.NewGetStr(n.t.Context(), n.table, key, hrpc.Families(map[string][]string{"f": {"w"}}), hrpc.TimeRangeUint64(0, math.MaxInt64))
 		if err != nil {
 			n.t.Fatal(err)
 		}
