@@ -31,6 +31,10 @@ type Context struct {
 	sent   uint64
 	next   uint64 // sequence number of the acceptor's next token
 	opened bool   // next is known
+
+	client *Client
+	asked  asked
+	grant  *grant // the ticket; nil without a client
 }
 
 // Initiate begins a context with a service. token is the first message to the acceptor.
@@ -47,6 +51,7 @@ func (c *Client) Initiate(ctx context.Context, service, realm string) (*Context,
 	if err != nil {
 		return nil, nil, fmt.Errorf("ticket for %s: %w", service, err)
 	}
+	s.client, s.asked, s.grant = c, asked{service, realm}, g
 	auth.Cksum = types.Checksum{CksumType: chksumtype.GSSAPI, Checksum: contextFlags()}
 	s.sent = uint64(auth.SeqNumber) // of the first token
 	request, err := messages.NewAPReq(g.ticket, g.key, auth)
@@ -58,6 +63,30 @@ func (c *Client) Initiate(ctx context.Context, service, realm string) (*Context,
 		return nil, nil, fmt.Errorf("ticket for %s: %w", service, err)
 	}
 	return s, asn1tools.AddASNAppTag(append([]byte(oidKRB5+apRequest), body...), 0), nil
+}
+
+// accepted records that the service has accepted the ticket.
+func (s *Context) accepted() {
+	if s.grant == nil {
+		return
+	}
+	s.client.mu.Lock()
+	defer s.client.mu.Unlock()
+	s.grant.accepted = true
+}
+
+// Refused drops the context's ticket after the service has refused it, if the service has accepted that ticket earlier: its key has changed since. It
+// reports whether another context, with another ticket, may be accepted.
+func (s *Context) Refused() bool {
+	if s.grant == nil {
+		return false
+	}
+	s.client.mu.Lock()
+	defer s.client.mu.Unlock()
+	if in := s.client.state; s.grant.accepted && in != nil && in.tickets[s.asked] == s.grant {
+		delete(in.tickets, s.asked)
+	}
+	return s.grant.accepted
 }
 
 // contextFlags returns the checksum of an authenticator (RFC 4121, section 4.1.1): no channel bindings, and the flags of the context.
@@ -162,6 +191,9 @@ func (s *Context) Open(token []byte, private bool) ([]byte, error) {
 	}
 	if s.opened && sequence != s.next {
 		return nil, errSequence
+	}
+	if !s.opened {
+		s.accepted()
 	}
 	s.opened, s.next = true, sequence+1
 	return data, nil

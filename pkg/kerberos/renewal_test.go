@@ -206,3 +206,42 @@ func FuzzCache(f *testing.F) {
 		}
 	})
 }
+
+// TestRefusedTicket changes the key of a service. A ticket that the service has accepted, and now refuses, is replaced by one for the present key;
+// a ticket that it has never accepted is not.
+func TestRefusedTicket(t *testing.T) {
+	r := startRealm(t, testcluster.Security{})
+	c := login(t, Options{Principal: "loader", Keytab: r.Keytab("loader"), Config: r.config(t)})
+	initiate := func() *Context {
+		s, _, err := c.Initiate(t.Context(), hdfsService, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	first, other := initiate(), initiate()
+	before, key, err := c.Ticket(t.Context(), hdfsService, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.admin(t, "cpw", "-randkey", hdfsService)
+	version := func() int {
+		now, _, err := c.Ticket(t.Context(), hdfsService, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return now.EncPart.KVNO - before.EncPart.KVNO
+	}
+	if first.Refused() || version() != 0 {
+		t.Error("a ticket that the service has never accepted is replaced")
+	}
+	if _, err := first.Open(accepted(t, key, 7, []byte("offer"), false), false); err != nil {
+		t.Fatal(err)
+	}
+	if !other.Refused() || version() != 1 {
+		t.Error("a ticket that the service does not accept any more is not replaced")
+	}
+	if !first.Refused() || version() != 1 || initiate().Refused() {
+		t.Error("a ticket is replaced that was not refused")
+	}
+}

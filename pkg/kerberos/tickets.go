@@ -22,6 +22,7 @@ type grant struct {
 	key              types.EncryptionKey
 	since, end, till time.Time // till: end of the renewable lifetime
 	pause            time.Time // no other ticket is requested before
+	accepted         bool      // by the service
 }
 
 // renewalTime is the longest time before a ticket's end at which another is requested.
@@ -99,7 +100,7 @@ func (c *Client) getAlone(ctx context.Context, a asked) (*grant, *state, error) 
 		in.tickets[a] = next
 		return next, in, nil
 	case g.valid(time.Now()) && errors.Is(err, ErrNoKDC) && c.state != nil:
-		g = &grant{g.ticket, g.key, g.since, g.end, g.till, time.Now().Add(patience)}
+		g = &grant{g.ticket, g.key, g.since, g.end, g.till, time.Now().Add(patience), g.accepted}
 		c.state.tickets[a] = g // ask may have replaced s
 		return g, c.state, nil
 	}

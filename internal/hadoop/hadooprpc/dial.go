@@ -123,6 +123,9 @@ func logIn(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, err
 		return nil, err
 	}
 	if err := c.converse(way, mechanism); err != nil {
+		if _, refused := errors.AsType[*Error](err); refused {
+			mechanism.Refused() // the next attempt has another ticket
+		}
 		if m, ok := errors.AsType[*kerberos.MismatchError](err); ok {
 			return nil, fmt.Errorf("%w (%s)", m, o.QualityKey)
 		}

@@ -107,6 +107,9 @@ func logIn(ctx context.Context, nc net.Conn, host string, o Security) (*SecureCo
 	}
 	for !client.Done() {
 		challenge, err := readAnswer(nc)
+		if e, ok := errors.AsType[*LoginError](err); ok && e.Class != "" && client.Refused() {
+			return nil, fmt.Errorf("kerberos login: %w", e.Err) // the next attempt has another ticket
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -16,6 +16,8 @@ type Client interface {
 	Step(challenge []byte) (response []byte, err error)
 	// Done reports whether the server is authenticated and the exchange is complete.
 	Done() bool
+	// Refused records that the server refuses the login. It reports whether another exchange may be accepted, as [kerberos.Context.Refused].
+	Refused() bool
 	// Layer returns the protection of the data after the exchange. It is valid once the client is done.
 	Layer() Layer
 }

@@ -46,8 +46,9 @@ func DigestMD5(who Credentials, protocol, server string, wanted []kerberos.Quali
 	return &digest{user: who, uri: protocol + "/" + server, wanted: wanted}
 }
 
-func (d *digest) Done() bool   { return d.state == 2 }
-func (d *digest) Layer() Layer { return d.layer }
+func (d *digest) Done() bool    { return d.state == 2 }
+func (d *digest) Layer() Layer  { return d.layer }
+func (d *digest) Refused() bool { return false }
 
 func (d *digest) Step(challenge []byte) ([]byte, error) {
 	d.state++

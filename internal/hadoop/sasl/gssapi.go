@@ -22,8 +22,9 @@ func GSSAPI(ctx *kerberos.Context, token []byte, wanted []kerberos.Quality) Clie
 	return &gssapi{ctx: ctx, token: token, wanted: wanted}
 }
 
-func (g *gssapi) Done() bool   { return g.state == 2 }
-func (g *gssapi) Layer() Layer { return g.layer }
+func (g *gssapi) Done() bool    { return g.state == 2 }
+func (g *gssapi) Layer() Layer  { return g.layer }
+func (g *gssapi) Refused() bool { return g.ctx.Refused() }
 
 func (g *gssapi) Step(challenge []byte) ([]byte, error) {
 	g.state++

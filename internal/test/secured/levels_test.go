@@ -35,7 +35,7 @@ func levels() []level {
 	jobs, afterwards := part{"jobs", testJobs, true}, part{"afterwards", testAfterwards, true}
 	return []level{
 		{"privacy with AES", sealed, []part{
-			{"jobs", testJobs, false}, {"refused", testRefused, false}, {"acl", testACL, true}, {"grants", testGrants, false}, {"mapped", testMapped, false}, {"kills", testKills, false}, {"state", testState, false}, {"many", testMany, false}, {"commands", testCommands, true}, {"across", testAcross, true}, {"own login", testOwnLogin, false}, {"afterwards", testAfterwards, false},
+			{"jobs", testJobs, false}, {"refused", testRefused, false}, {"acl", testACL, true}, {"grants", testGrants, false}, {"mapped", testMapped, false}, {"kills", testKills, false}, {"state", testState, false}, {"many", testMany, false}, {"commands", testCommands, true}, {"across", testAcross, true}, {"own login", testOwnLogin, false}, {"service keys", testServiceKeys, true}, {"afterwards", testAfterwards, false},
 			{"sealed", testSealed, true},
 		}},
 		{"simple", testcluster.Security{}, []part{{"clients with Kerberos", testKerberosRefused, true}}},

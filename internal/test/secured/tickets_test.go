@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"bulkload/internal/test/bench/data"
+	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testcluster"
 )
 
@@ -77,6 +79,39 @@ func TestTickets(t *testing.T) {
 		s.holds(t, e, table)
 		sites[i].loadedOnce(t, table)
 	}
+}
+
+// testServiceKeys gives HBase another key, and no longer the old one, while a job is stopped that has tickets for the old one.
+func testServiceKeys(t *testing.T, s *site) {
+	e := small(t)[0]
+	const table = "service_keys"
+	s.create(t, table, e.salts)
+	cmd := s.command(t, s.loading(e, table, "--upload-limit", "256KiB", "--upload-streams", "1")...)
+	log := &waiting{want: "phase=write", seen: make(chan struct{})}
+	cmd.Stderr = log
+	testcheck.Must(t, cmd.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-log.seen:
+	case err := <-ended:
+		t.Fatalf("%v\n%s", err, log.text.String())
+	}
+	testcheck.Must(t, cmd.Process.Signal(syscall.SIGSTOP))
+	keytab := s.c.Keytab(testcluster.HBaseAdmin)
+	testcheck.Must(t, os.Remove(keytab))
+	for _, query := range [][]string{{"cpw", "-randkey", testcluster.HBaseAdmin}, {"ktadd", "-norandkey", "-k", keytab, testcluster.HBaseAdmin}} {
+		_, err := s.c.Kerberos(t.Context(), nil, "kadmin.local", query...)
+		testcheck.Must(t, err)
+	}
+	testcheck.Must(t, s.c.Daemon(testcluster.Master).Restart(t.Context()))
+	s.restart(t, testcluster.RegionServer)
+	testcheck.Must(t, cmd.Process.Signal(syscall.SIGCONT))
+	if err := <-ended; err != nil {
+		t.Fatalf("%v\n%s", err, log.text.String())
+	}
+	s.holds(t, e, table)
+	s.loadedOnce(t, table)
 }
 
 // at returns the site with its own state.
