@@ -101,9 +101,8 @@ func Open(nc net.Conn, user, protocol string) (*Conn, error) {
 }
 
 func logIn(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, error) {
-	client := make([]byte, 16)
-	rand.Read(client)
-	c := &Conn{Conn: nc, client: client}
+	c := &Conn{Conn: nc, client: make([]byte, 16)}
+	rand.Read(c.client)
 	if _, err := nc.Write(append([]byte(header+bySASL), c.saslPacket(&saslMessage{state: stateNegotiate})...)); err != nil {
 		return nil, err
 	}
@@ -134,7 +133,7 @@ func logIn(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, err
 	if layer := mechanism.Layer(); layer.Quality() != kerberos.Authentication {
 		c.layer = layer
 	}
-	_, err = c.Write(appendPacket(nil, requestHeader(callContext, client), connectionContext(user, o.Protocol)))
+	_, err = c.Write(appendPacket(nil, requestHeader(callContext, c.client), connectionContext(user, o.Protocol)))
 	return c, err
 }
 
