@@ -117,7 +117,9 @@ func testValue(row string, q []byte) []byte { return []byte(row + "/" + string(q
 // hfile writes a file of rows with the columns a, b and c.
 func (b *bench) hfile(t testing.TB, fsys *hdfsio.HDFS, dir, family string, rows []string) HFile {
 	t.Helper()
-	return b.packed(t, fsys, dir, family, rows, hfile.CompressionSnappy)
+	codec, err := hfile.ParseCompression(testcluster.Codec())
+	testcheck.Must(t, err)
+	return b.packed(t, fsys, dir, family, rows, codec)
 }
 
 // packed is hfile with another compression.

@@ -268,6 +268,9 @@ func (r *restore) lookAt(ctx context.Context, now *snapshot.Snapshot) error {
 	}
 	s.Jobs, s.Settings = jobs, settings
 	r.result.Restore = s
+	if err := r.unmerged(ctx, now); err != nil {
+		return err
+	}
 	return r.openable(now)
 }
 

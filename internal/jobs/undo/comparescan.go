@@ -1,8 +1,11 @@
 package undo
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,6 +20,7 @@ import (
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
 )
 
 // openRestored opens the snapshot of the restored table, and takes it if it does not exist. It returns nil if HBase refuses it for good, as of a table
@@ -36,6 +40,35 @@ func (r *restore) openRestored(ctx context.Context) (*tablesource.Source, error)
 		e.Warn("major_compact the restored table soon: HBase cannot open a region with such links that is split or merged before", "table", r.into.String())
 	}
 	return nil, nil
+}
+
+// mergeKept matches the versions of HBase whose restore in place keeps a region that was merged since the snapshot in service together with its parts
+// (RestoreSnapshotProcedure; seen on 2.4.18, not on 2.5.13).
+var mergeKept = regexp.MustCompile(`^2\.[0-4]\.`)
+
+// unmerged refuses a restore in place where HBase would keep merged regions, whose rows readers would see.
+func (r *restore) unmerged(ctx context.Context, now *snapshot.Snapshot) error {
+	if !r.inPlace() || !merged(r.before.Snapshot.Regions, now.Regions) {
+		return nil
+	}
+	switch status, err := r.undo.cluster.Status(ctx); {
+	case err != nil:
+		return cluster.Failure(err)
+	case mergeKept.MatchString(status.Version):
+		return fail.With(fail.Check, setting.Errorf("regions of %s were merged since snapshot %s, and HBase %s would keep the merged ones too: name a new table with %s", r.table, r.from.Snapshot, status.Version, setting.Into))
+	}
+	return nil
+}
+
+// merged reports whether a table has regions that are neither in an earlier list of its regions nor a part of one there.
+func merged(before, now []snapshot.Region) bool {
+	return slices.ContainsFunc(now, func(x snapshot.Region) bool {
+		return !slices.ContainsFunc(before, func(b snapshot.Region) bool {
+			starts, ends := bytes.Compare(b.Start, x.Start), bytes.Compare(x.End, b.End)
+			within := starts <= 0 && (len(b.End) == 0 || len(x.End) > 0 && ends <= 0)
+			return b.Encoded == x.Encoded || within && (starts != 0 || ends != 0)
+		})
+	})
 }
 
 // openable refuses a restore after which HBase could not open the table: links to halves of files that look like references. now is a snapshot of

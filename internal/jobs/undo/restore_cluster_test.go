@@ -239,7 +239,8 @@ func TestUndoBySnapshotRandomKills(t *testing.T) {
 	want := n.digest()
 	for round := range rounds {
 		dir, before := n.loadAfter(round+2, 100, 300)
-		if act := [][]string{nil, {"major-compact"}, {"split", "k0111"}, {"merge", "k0074", "k0075"}}[draw.IntN(4)]; act != nil {
+		act := [][]string{nil, {"major-compact"}, {"split", "k0111"}, {"merge", "k0074", "k0075"}}[draw.IntN(4)]
+		if act != nil && (act[0] != "merge" || !strings.HasPrefix(n.cluster.Version(), "2.4.")) { // refused there: TestUndoBySnapshotMerged
 			n.admin(append([]string{act[0], n.table}, act[1:]...)...)
 		}
 		args := []string{"--by", "snapshot"}
