@@ -1,12 +1,17 @@
 package job
 
 import (
+	"strings"
 	"testing"
 
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/history"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/result"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
 )
 
@@ -36,5 +41,20 @@ func TestLoadOfOtherSalts(t *testing.T) {
 		if c.refused == "" && err != nil || c.refused != "" && (err == nil || err.Error() != c.refused || fail.KindOf(err) != fail.Check) {
 			t.Errorf("%s: %v", c.name, err)
 		}
+	}
+}
+
+// TestStartOfResumedLoad checks that a load that is resumed, or done, counts the files that it began with, though the directory has them no more.
+func TestStartOfResumedLoad(t *testing.T) {
+	h := history.New()
+	h.Plan = &history.PlanRecord{Inputs: []history.InputRecord{{Size: 300}}}
+	cut := "hdfs://nn/dir/_loading-" + strings.Repeat("1", 12)
+	for _, file := range []string{"hdfs://nn/dir/f/a", "hdfs://nn/dir/g/b.r1", cut + "/f/c", cut + "/f/d", "hdfs://nn/tmp/markers/f/e"} {
+		h.Leaves[file] = loader.HFile{Path: file}
+	}
+	h.Replaced = []string{"hdfs://nn/dir/f/z"}
+	d := &dirLoad{run: run{job: &checkpoint.Job{History: h}}, at: hdfsio.Location{Authority: "nn", Path: "/dir"}}
+	if s := d.start("t"); s.Files != 3 || s.Bytes != 300 {
+		t.Errorf("a load that began with 3 files of 300 bytes has %d of %d", s.Files, s.Bytes)
 	}
 }

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"time"
@@ -177,10 +178,27 @@ func (d *dirLoad) plan(ctx context.Context) (p *history.PlanRecord, staged hdfsi
 	return p, staged, err
 }
 
+// start returns the job, and the files that its load began with, even if an earlier attempt has moved them, or cut or merged them.
+func (d *dirLoad) start(table string) progress.Start {
+	s := progress.Start{Job: d.job.Dir, JobID: d.options.State.JobID, Table: table, Inputs: []string{d.given}, Files: len(d.files), Bytes: totalBytes(d.files)}
+	if s.Files > 0 || d.job.Plan == nil {
+		return s
+	}
+	for _, file := range slices.AppendSeq(slices.Clone(d.job.Replaced), maps.Keys(d.job.Leaves)) {
+		if path.Dir(path.Dir(pathOf(file))) == d.at.Path {
+			s.Files++
+		}
+	}
+	for _, in := range d.job.Plan.Inputs {
+		s.Bytes += in.Size
+	}
+	return s
+}
+
 // begin reports the begin of the attempt.
 func (d *dirLoad) begin(prove bool, staged hdfsio.Location) {
-	begun := progress.Start{Job: d.job.Dir, JobID: d.options.State.JobID, Table: d.result.Table, Attempt: len(d.job.Attempts) + 1, Inputs: []string{d.given},
-		Files: len(d.files), Bytes: totalBytes(d.files), Phases: []string{"load"}}
+	begun := d.start(d.result.Table)
+	begun.Attempt, begun.Phases = len(d.job.Attempts)+1, []string{"load"}
 	d.result.Attempt = begun.Attempt
 	if d.compares() && !d.job.Loading {
 		begun.Phases = []string{"replace", "load"}
@@ -287,7 +305,7 @@ func (d *dirLoad) earlierResult(ctx context.Context, table string) error {
 	if err := d.doneReplacing(); err != nil {
 		return err
 	}
-	d.options.Events.Start(progress.Start{Job: d.job.Dir, JobID: d.options.State.JobID, Table: table, Inputs: []string{d.given}})
+	d.options.Events.Start(d.start(table))
 	var err error
 	if d.facts, err = cluster.TableFacts(ctx, d.env, d.cluster, table, d.families()...); err != nil {
 		return err
