@@ -30,7 +30,7 @@ func TestTables(t *testing.T) {
 		Name: name, CreateNamespace: true,
 		Families: []Family{
 			{Name: "z"},
-			{Name: "f", Compression: "SNAPPY", Encoding: "FAST_DIFF", Bloom: "ROWPREFIX_FIXED_LENGTH", BloomParam: "4", BlockSize: 8192, TTL: 86400, Versions: 3,
+			{Name: "f", Compression: testcluster.Codec(), Encoding: "FAST_DIFF", Bloom: "ROWPREFIX_FIXED_LENGTH", BloomParam: "4", BlockSize: 8192, TTL: 86400, Versions: 3,
 				Attributes: map[string]string{"IN_MEMORY": "true"}, Configuration: map[string]string{"some.key": "v"}},
 		},
 		Attributes:    map[string]string{"MAX_FILESIZE": "3221225472"},
@@ -54,7 +54,7 @@ func TestTables(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	f.Attributes, f.Configuration = nil, nil
-	if diff := cmp.Diff(Family{Name: "f", Compression: "SNAPPY", Encoding: "FAST_DIFF", Bloom: "ROWPREFIX_FIXED_LENGTH", BloomParam: "4", BlockSize: 8192, TTL: 86400, Versions: 3}, f); diff != "" {
+	if diff := cmp.Diff(Family{Name: "f", Compression: testcluster.Codec(), Encoding: "FAST_DIFF", Bloom: "ROWPREFIX_FIXED_LENGTH", BloomParam: "4", BlockSize: 8192, TTL: 86400, Versions: 3}, f); diff != "" {
 		t.Error(diff)
 	}
 	z := table.Families[1]

@@ -12,6 +12,7 @@ import (
 
 	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testcluster"
 
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/proto"
@@ -42,7 +43,7 @@ func (b *bench) put(t testing.TB, table TableName, row, family, qualifier string
 // compacting creates a table whose files may be compacted.
 func (b *bench) compacting(t testing.TB) TableName {
 	t.Helper()
-	return b.tableSpec(t, TableSpec{Families: []Family{{Name: "f", Compression: "SNAPPY", Encoding: "FAST_DIFF"}, {Name: "g"}}})
+	return b.tableSpec(t, TableSpec{Families: []Family{{Name: "f", Compression: testcluster.Codec(), Encoding: "FAST_DIFF"}, {Name: "g"}}})
 }
 
 // archiveAndForget compacts a table, makes its regions move the compacted files into the archive, and deletes them there like HBase's cleaner, which
