@@ -126,7 +126,7 @@ func (e *RefusedError) Error() string {
 	if len(e.Causes) > 0 {
 		more += ": " + strings.Join(e.Causes, "; ")
 	}
-	return fmt.Sprintf("region %s of table %s on %s refused the load: %s%s; user %s needs to read and write the file and to rename it in its directory, and the table's directory must have room in its HDFS quotas; "+
+	return fmt.Sprintf("region %s of table %s on %s refused the load: %s%s; user %s needs to read and write the file and to rename it in its directory, the table's directory must have room in its HDFS quotas, and HDFS must not be in safe mode; "+
 		`the reason is in the region server's log at "Failed to complete bulk load"`,
 		e.Region.Encoded, e.Table, e.Region.Server, shown, more, e.User)
 }
