@@ -166,6 +166,30 @@ func TestBaseIsFile(t *testing.T) {
 	}
 }
 
+// TestBaseRemovedMeanwhile removes the empty base before each call to the file system in turn, as a check of another job does at the end. It checks that the
+// job's directory is created nevertheless.
+func TestBaseRemovedMeanwhile(t *testing.T) {
+	const base = "/tmp/bulkload-tina"
+	for removed := 1; ; removed++ {
+		o, calls := newOwned("tina"), 0
+		d := &Dir{Location: hdfsio.Location{Path: base + "/job"}, FS: &testfs.Faulty{FS: o, Inject: func(testfs.Op, string, int64) *testfs.Fault {
+			if calls++; calls == removed {
+				_ = o.Remove(t.Context(), base) // fails if it does not exist or is not empty
+			}
+			return nil
+		}}}
+		if err := d.create(t.Context(), "tina"); err != nil {
+			t.Errorf("removed before call %d: %v", removed, err)
+		}
+		if !d.newBase || o.mode(t, base) != 0o711 || o.mode(t, d.Location.Path) != 0o711 {
+			t.Errorf("removed before call %d: %t, modes %v and %v", removed, d.newBase, o.mode(t, base), o.mode(t, d.Location.Path))
+		}
+		if calls < removed {
+			break
+		}
+	}
+}
+
 // TestOwnerOfJob checks that a job's directory of another owner is refused.
 func TestOwnerOfJob(t *testing.T) {
 	o := newOwned("eve")

@@ -141,14 +141,7 @@ func Make(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*Dir, error
 		return nil, fail.With(fail.Config, err)
 	}
 	d := &Dir{FS: fsys, Location: l}
-	d.newBase, err = MakeBase(ctx, fsys, path.Dir(l.Path), user)
-	if err == nil {
-		err = fsys.MkdirAll(ctx, l.Path, 0o711)
-	}
-	if err == nil {
-		err = checkOwner(ctx, fsys, l.Path, user)
-	}
-	if err != nil {
+	if err := d.create(ctx, user); err != nil {
 		d.takeBackBase(ctx)
 		kind := fail.HDFS
 		if _, ok := errors.AsType[*UnfitError](err); ok {
@@ -161,6 +154,32 @@ func Make(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*Dir, error
 		return nil, fail.With(fail.HDFS, err)
 	}
 	return d, nil
+}
+
+// create creates the directory and its parent directory.
+func (d *Dir) create(ctx context.Context, user string) error {
+	return again(func() error {
+		made, err := MakeBase(ctx, d.FS, path.Dir(d.Location.Path), user)
+		d.newBase = d.newBase || made
+		if err == nil {
+			err = d.FS.MkdirAll(ctx, d.Location.Path, 0o711)
+		}
+		if err == nil {
+			err = checkOwner(ctx, d.FS, d.Location.Path, user)
+		}
+		return err
+	})
+}
+
+// again repeats an action that creates a base directory while it finds a directory missing. A check of another job, or of this one, removes the base
+// that it has created, if the base is empty at that moment.
+func again(act func() error) (err error) {
+	for range 10 {
+		if err = act(); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return err
 }
 
 // TakeBack removes the directory like Remove. It also removes the parent directory if [Make] or the job's preflight (newBase)
@@ -199,6 +218,15 @@ func (d *Dir) Remove(ctx context.Context) error {
 // to /tmp, and traverse the others. made reports whether the directory was missing;
 // it is also set with an error.
 func MakeBase(ctx context.Context, fsys hdfsio.FS, dir, user string) (made bool, err error) {
+	err = again(func() error {
+		missing, err := makeBase(ctx, fsys, dir, user)
+		made = made || missing
+		return err
+	})
+	return made, err
+}
+
+func makeBase(ctx context.Context, fsys hdfsio.FS, dir, user string) (made bool, err error) {
 	info, err := fsys.Stat(ctx, dir)
 	if made = errors.Is(err, fs.ErrNotExist); made {
 		if err := makeParents(ctx, fsys, path.Dir(dir)); err != nil {
