@@ -261,6 +261,12 @@ func (r *restore) lookAt(ctx context.Context, now *snapshot.Snapshot) error {
 	if err != nil {
 		return err
 	}
+	if err := r.unmerged(ctx, now); err != nil {
+		return err
+	}
+	if err := r.openable(now); err != nil {
+		return err
+	}
 	r.undo.options.Events.Phase("read")
 	s, err := r.lossBy(ctx, r.before.Snapshot, now, r.undo.read)
 	if err != nil {
@@ -268,10 +274,7 @@ func (r *restore) lookAt(ctx context.Context, now *snapshot.Snapshot) error {
 	}
 	s.Jobs, s.Settings = jobs, settings
 	r.result.Restore = s
-	if err := r.unmerged(ctx, now); err != nil {
-		return err
-	}
-	return r.openable(now)
+	return nil
 }
 
 // notRestored returns the error for a table that differs from the snapshot.
