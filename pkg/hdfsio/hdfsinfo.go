@@ -1,6 +1,7 @@
 package hdfsio
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -146,6 +147,15 @@ func noDataNode(err error) bool {
 
 // noPlace is in the message of a NameNode that found no DataNode for a block.
 const noPlace = "could only be written to"
+
+// SafeMode reports whether the NameNode is in safe mode: it then refuses every change.
+func (h *HDFS) SafeMode(ctx context.Context) (on bool, err error) {
+	err = h.repeat(ctx, "safemode", "/", func() error {
+		on, err = h.dfs.SafeMode(ctx)
+		return err
+	})
+	return on, err
+}
 
 // safeModeError is the response of a NameNode in safe mode.
 type safeModeError struct{ error }

@@ -17,6 +17,7 @@
 //   - Cleanup is not called while a file may be in the token's directory: it would be deleted too.
 //   - When the server answers that it did not load, every file is looked for at its source and in the token's directory, and
 //     files moved there are moved back. The second such answer ends the load with the possible causes: [*RefusedError].
+//     While HDFS is in safe mode, the load waits for its end.
 //   - A file whose rows span several regions is cut at all boundaries at once by the caller's [Rewriter], or refused before
 //     anything is sent: [*MisfitError].
 //   - A table whose store files are kept by the tracker FILE is loaded directly. There a file in the store's directory is

@@ -123,12 +123,12 @@ func (e *RefusedError) Error() string {
 	if n := len(e.Files) - 1; n > 0 {
 		more = fmt.Sprintf(", and %d more", n)
 	}
-	if len(e.Causes) > 0 {
-		more += ": " + strings.Join(e.Causes, "; ")
+	why := strings.Join(e.Causes, "; ")
+	if why == "" {
+		why = fmt.Sprintf("user %s needs to read and write the file and to rename it in its directory, and the table's directory must have room in its HDFS quotas", e.User)
 	}
-	return fmt.Sprintf("region %s of table %s on %s refused the load: %s%s; user %s needs to read and write the file and to rename it in its directory, the table's directory must have room in its HDFS quotas, and HDFS must not be in safe mode; "+
-		`the reason is in the region server's log at "Failed to complete bulk load"`,
-		e.Region.Encoded, e.Table, e.Region.Server, shown, more, e.User)
+	return fmt.Sprintf(`region %s of table %s on %s refused the load: %s%s; %s; the reason is in the region server's log at "Failed to complete bulk load"`,
+		e.Region.Encoded, e.Table, e.Region.Server, shown, more, why)
 }
 
 // UnknownOutcomeError is the error of a load whose answer was lost: the files may be loaded, or may yet be. It must not be repeated before

@@ -30,8 +30,8 @@ func TestRequestsThatCannotBe(t *testing.T) {
 func TestTextsOfMadeValues(t *testing.T) {
 	for want, got := range map[string]string{
 		"of table t on rs1:16020 refused the load: unknown file; user u": (&RefusedError{Table: TableName{"default", "t"}, Region: Region{Server: "rs1:16020"}, User: "u"}).Error(),
-		"refused the load: unknown file: busy; user":                     (&RefusedError{Causes: []string{"busy"}}).Error(),
-		"HDFS must not be in safe mode; the reason":                      (&RefusedError{}).Error(),
+		"refused the load: unknown file; busy; the reason":               (&RefusedError{Causes: []string{"busy"}}).Error(),
+		"room in its HDFS quotas; the reason":                            (&RefusedError{}).Error(),
 		"whether 0 files were loaded into table t is unknown":            (&UnknownOutcomeError{Table: TableName{"default", "t"}, Err: errors.New("lost")}).Error(),
 		"whether 1 files, /x/a among them, were loaded into":             (&UnknownOutcomeError{Files: []HFile{{Path: "/x/a"}}, Err: errors.New("lost")}).Error(),
 		"Stage(9)":  Stage(9).String(),

@@ -14,6 +14,7 @@ import (
 	"bulkload/internal/hadoop/registry"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testcluster"
+	"bulkload/pkg/hdfsio"
 )
 
 // daemonOf returns the region server that has a region.
@@ -79,6 +80,7 @@ func TestRegionGoesToAnotherServerWhileLoading(t *testing.T) {
 		b.checkDigest(t, table, rows, "f")
 		b.checkOnce(t, table, "f", 1)
 	})
+	t.Run("safe mode", func(t *testing.T) { testSafeMode(t, cluster) })
 	t.Run("no master", func(t *testing.T) { testNoMaster(t, cluster) })
 	t.Run("orphan", func(t *testing.T) { testOrphan(t, cluster) })
 	t.Run("recovering", func(t *testing.T) { testRecovering(t, cluster) })
@@ -237,6 +239,51 @@ func testRecovering(t *testing.T, cluster *testcluster.Cluster) {
 	for _, s := range servers {
 		testcheck.Must(t, s.WaitReady(t.Context()))
 	}
+}
+
+// leavesSafeMode is HDFS that leaves safe mode after it was asked once.
+type leavesSafeMode struct {
+	*hdfsio.HDFS
+	leave func() error
+	asked []bool
+}
+
+func (l *leavesSafeMode) SafeMode(ctx context.Context) (bool, error) {
+	on, err := l.HDFS.SafeMode(ctx)
+	if l.asked = append(l.asked, on); len(l.asked) == 1 && err == nil {
+		err = l.leave()
+	}
+	return on, err
+}
+
+// testSafeMode has the NameNode in safe mode when the server is to move the file. It checks that the load waits for the end of safe mode, and sends the file again.
+func testSafeMode(t *testing.T, cluster *testcluster.Cluster) {
+	admin := func(action string) error {
+		_, err := cluster.JavaClass(context.WithoutCancel(t.Context()), "-DHADOOP_USER_NAME=hbase", "org.apache.hadoop.hdfs.tools.DFSAdmin", "-safemode", action)
+		return err
+	}
+	w := &wire{}
+	b := newBenchOn(t, cluster, func(c *Config) { c.Dialer, c.RootDir, c.StageQuiet = w.dial, "/hbase", 5*time.Minute })
+	table := b.table(t)
+	entered := false
+	w.before = func() error {
+		if entered {
+			return nil
+		}
+		entered = true
+		return admin("enter")
+	}
+	defer admin("leave")
+	fsys := &leavesSafeMode{HDFS: b.fs, leave: func() error { return admin("leave") }}
+	var events []string
+	rows := rowsOf("a", 20)
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{b.hfile(t, b.fs, b.dir, "f", rows)}, FS: fsys, Events: recorder(&events)})
+	testcheck.Must(t, err)
+	if report.Loaded != 1 || report.Regions[0].Attempts != 2 || !slices.Equal(fsys.asked, []bool{true, false}) {
+		t.Errorf("asked %v, events %q, report %+v", fsys.asked, events, report)
+	}
+	b.checkDigest(t, table, rows, "f")
+	b.checkOnce(t, table, "f", 1)
 }
 
 // testNoMaster calls the master while there is none, and checks that the call waits for it.

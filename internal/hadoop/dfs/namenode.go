@@ -82,6 +82,15 @@ func (c *Client) Zone(ctx context.Context, name string) (root, key string, err e
 	return string(at), string(by), nil
 }
 
+// SafeMode reports whether the active NameNode is in safe mode, in which it refuses changes (SetSafeModeRequestProto of
+// ClientNamenodeProtocol.proto, Hadoop 3.4). All users may ask.
+func (c *Client) SafeMode(ctx context.Context) (on bool, err error) {
+	const get = 3 // SAFEMODE_GET
+	request := frames.AppendNumber(frames.AppendNumber(nil, 1, get), 2, 1)
+	answer, _, err := c.Call(ctx, "setSafeMode", request)
+	return frames.Number(answer, 1) != 0, err
+}
+
 // SetStoragePolicy sets the storage policy of a directory or file (SetStoragePolicyRequestProto of ClientNamenodeProtocol.proto, Hadoop
 // 3.4).
 func (c *Client) SetStoragePolicy(ctx context.Context, name, policy string) error {
