@@ -181,6 +181,46 @@ func (e *RegionError) Error() string {
 
 func (e *RegionError) Unwrap() error { return e.Err }
 
+// regionErrors holds the errors of regions that have one reason. Its text is that of the first, and the number of the others.
+type regionErrors []error
+
+func (e regionErrors) Error() string {
+	if len(e) == 1 {
+		return e[0].Error()
+	}
+	return fmt.Sprintf("%v (and %s more for the same reason)", e[0], setting.Count(len(e)-1, "region"))
+}
+
+func (e regionErrors) Unwrap() []error { return e }
+
+// joinRegions joins the errors of regions. Those with the same reason are one.
+func joinRegions(errs []error) error {
+	var joined []error
+	place := map[string]int{}
+	for _, err := range errs {
+		reason := reasonOf(err)
+		i, known := place[reason]
+		if known && reason != "" {
+			joined[i] = append(joined[i].(regionErrors), err)
+			continue
+		}
+		place[reason] = len(joined)
+		joined = append(joined, regionErrors{err})
+	}
+	return errors.Join(joined...)
+}
+
+// reasonOf returns the reason of an error that has only that of one region, without its region and files. Otherwise it returns an empty string.
+func reasonOf(err error) string {
+	if e, ok := errors.AsType[*RefusedError](err); ok && e.Error() == err.Error() && !slices.ContainsFunc(e.Files, func(f FileState) bool { return f.Place != PlaceSource }) {
+		return errRefused.Error() + strings.Join(e.Causes, "; ")
+	}
+	if e, ok := errors.AsType[*RegionError](err); ok && e.Error() == err.Error() {
+		return failureKind(e.Err) + strings.Join(e.Causes, "; ")
+	}
+	return ""
+}
+
 // RemoteError is an exception of a region server or of the master: its Java class, the first line of its message with texts about rows removed, and
 // its whole text. Errors of this package that result from one wrap it.
 type RemoteError = hbaserpc.RemoteError

@@ -45,3 +45,37 @@ func TestTextsOfMadeValues(t *testing.T) {
 		}
 	}
 }
+
+// TestRegionsOfOneReason checks that errors of several regions with one reason are one text, and that each of them is found in it.
+func TestRegionsOfOneReason(t *testing.T) {
+	table, file := TableName{"default", "t"}, func(place Place) []FileState { return []FileState{{File: HFile{Path: "/x"}, Place: place}} }
+	refused := func(region string, place Place, causes ...string) error {
+		return errors.Join(&RefusedError{Table: table, Region: Region{Encoded: region}, Files: file(place), Causes: causes}, nil)
+	}
+	moved := func(region, text string) error {
+		return returnedError{&RegionError{Table: table, Region: Region{Encoded: region}, Err: &RemoteError{Class: "RegionMovedException", Message: text}}}
+	}
+	lost := errors.New("the journal is lost")
+	errs := []error{refused("r1", PlaceSource), moved("m1", "to a"), refused("r2", PlaceSource), refused("r3", PlaceSource, "read-only"), lost, refused("r4", PlaceGone),
+		refused("r5", PlaceSource), moved("m2", "to b"), errors.Join(refused("r6", PlaceSource), lost)}
+	err := joinRegions(errs)
+	lines := strings.Split(err.Error(), "\n")
+	for i, want := range []string{"region r1 ", "m1 ", "region r3 ", "the journal is lost", "region r4 ", "region r6 ", "the journal is lost"} {
+		if len(lines) != 7 || !strings.Contains(lines[i], want) {
+			t.Fatalf("line %d is not of %s: %q", i, want, lines)
+		}
+	}
+	for i, more := range []string{" (and 2 regions more for the same reason)", " (and 1 region more for the same reason)", "log"} {
+		if got := strings.Contains(lines[i], " (and "); got != (i < 2) || got && !strings.HasSuffix(lines[i], more) {
+			t.Errorf("%q", lines[i])
+		}
+	}
+	for _, e := range errs {
+		if !errors.Is(err, e) {
+			t.Errorf("%v is not found", e)
+		}
+	}
+	if err := joinRegions(nil); err != nil {
+		t.Error(err)
+	}
+}

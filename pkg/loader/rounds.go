@@ -141,7 +141,7 @@ func (l *load) sendRound(ctx context.Context, groups []group) (again []group, er
 			break
 		}
 	}
-	return again, errors.Join(errs...)
+	return again, joinRegions(errs)
 }
 
 // errNotSent is the reason of files that were announced and whose turn did not come.

@@ -210,7 +210,7 @@ func (j *run) hooks(ctx context.Context, copyTo *staging.Dir, regions map[string
 			return log.Record(history.EventReturned, history.FilesRecord{Region: refused.Region.Encoded, Reason: refused.Error(), Files: files})
 		},
 		OnUnknown: func(u *loader.UnknownOutcomeError) error {
-			e.Warn("an answer was lost, resolving the outcome of the files", "region", u.Region.Encoded, "server", u.Region.Server, "error", u.Err)
+			e.Warn("a load failed or its answer was lost, resolving the outcome of the files", "region", u.Region.Encoded, "server", u.Region.Server, "error", u.Err)
 			return log.Record(history.EventUnknown, history.FilesRecord{Region: u.Region.Encoded, Server: u.Region.Server, Reason: u.Err.Error(), Files: u.Files})
 		},
 		OnCleaning: log.Check,
