@@ -65,6 +65,9 @@ func PrintExport(w io.Writer, m *export.Manifest, to string, took time.Duration)
 	if m.LeftOver > 0 {
 		fmt.Fprintf(w, "  %s in no exported column: left out\n", setting.Count(m.LeftOver, "cell is"))
 	}
+	if len(m.Absent) > 0 {
+		fmt.Fprintf(w, "  in no row: %s\n", strings.Join(m.Absent, ", "))
+	}
 	if what := m.Choice.String(); what != "" {
 		fmt.Fprintf(w, "  chosen: %s\n", what)
 	}

@@ -173,6 +173,21 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
+// TestAbsentColumns checks that columns that no row of any region has are named, as of a mistyped name.
+func TestAbsentColumns(t *testing.T) {
+	snap := labCells(t, []hfile.Cell{put("a", "f:a", "1"), put("b", "f:b", "2"), put("n", "f:c", ""), put("n", "f:d", "3")}, "m", "x")
+	columns := []string{"$row", "f:typo", "f:a", "f:b", "f:c", "f:zz"}
+	for _, format := range []Format{JSONL, CSV, Dump, Parquet} {
+		_, m := exported(t, snap, Options{Format: format, Columns: columns})
+		if want := []string{"f:typo", "f:zz"}; !slices.Equal(m.Absent, want) {
+			t.Errorf("%s: %q, want %q", format, m.Absent, want)
+		}
+	}
+	if _, m := exported(t, snap, Options{Format: JSONL}); m.Absent != nil {
+		t.Errorf("all cells: %q", m.Absent)
+	}
+}
+
 // TestEmptyTables checks that a table without rows gives one file with the column names, or none if the format has no names.
 func TestEmptyTables(t *testing.T) {
 	for format, files := range map[Format]string{CSV: "$row,f:a\n", JSONL: "", Dump: "", Parquet: "PAR1"} {

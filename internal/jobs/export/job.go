@@ -240,6 +240,9 @@ func (j *run) write(ctx context.Context) (err error) {
 		j.options.Events.Note("regions are exported already", "regions", len(a.Done))
 	}
 	j.manifest, err = j.req.Plan.Write(ctx, j.input(), j.dir, a)
+	if err == nil && len(j.manifest.Absent) > 0 && j.manifest.Digest.Rows+j.manifest.NoCells > 0 {
+		j.options.Events.Warn("no row of the table has these columns: look for a mistyped name", "columns", j.manifest.Absent)
+	}
 	return tablesource.ByScans(err)
 }
 

@@ -31,6 +31,7 @@ type Manifest struct {
 	Bytes    int64                   `json:"bytes"`                    // of all files
 	NoCells  int64                   `json:"no_cells,omitempty"`       // rows dropped because they have none of the columns
 	LeftOver int64                   `json:"cells_left_out,omitempty"` // cells of the families that were read, but in none of the columns
+	Absent   []string                `json:"absent_columns,omitempty"` // columns that no row has, as of a mistyped name: each is NULL or empty everywhere
 	Files    []manifest.ExportedFile `json:"files"`                    // in row order
 }
 

@@ -44,12 +44,14 @@ type rows struct {
 	n     int64 // rows begun
 
 	digest   manifest.Digest
-	noCells  int64 // rows without any of the columns
-	leftOver int64 // cells in no column
+	noCells  int64  // rows without any of the columns
+	leftOver int64  // cells in no column
+	filled   []bool // for each column of the plan: a row has its cell
 }
 
 // run converts all cells of a region.
 func (r *rows) run(ctx context.Context, sc tablesource.Cells) error {
+	r.filled = make([]bool, len(r.plan.columns))
 	for sc.Next() {
 		c := sc.Cell()
 		if sc.NewRow() {
@@ -71,6 +73,16 @@ func (r *rows) run(ctx context.Context, sc tablesource.Cells) error {
 		return sc.Err() // the current row may be incomplete
 	}
 	return r.end()
+}
+
+// absent returns the columns whose cells no row has.
+func (r *rows) absent() (names []string) {
+	for i := range r.plan.columns {
+		if col := &r.plan.columns[i]; col.cell() && !r.filled[i] {
+			names = append(names, col.name)
+		}
+	}
+	return names
 }
 
 // notThere is the value of a column whose cell has not been read.
@@ -143,6 +155,7 @@ func (r *rows) addCell(c *hfile.Cell) error {
 			break
 		}
 		r.next++
+		r.filled[i] = true
 		if err := r.fill(i, col, c.Value); err != nil {
 			return r.aboutColumn(col, err)
 		}

@@ -152,7 +152,7 @@ func (w *writing) region(ctx context.Context, i int, sc tablesource.Cells) error
 	if err := r.run(ctx, sc); err != nil {
 		return fmt.Errorf("%s: %w", w.in.name(i), err)
 	}
-	done := &manifest.ExportedRegion{NoCells: r.noCells, LeftOver: r.leftOver}
+	done := &manifest.ExportedRegion{NoCells: r.noCells, LeftOver: r.leftOver, Absent: r.absent()}
 	if f.enc != nil {
 		file, err := f.finish()
 		if err != nil {
@@ -174,7 +174,11 @@ func (w *writing) region(ctx context.Context, i int, sc tablesource.Cells) error
 // rows, so that readers find the columns.
 func (w *writing) finish(ctx context.Context) (*Manifest, error) {
 	m := &Manifest{Schema: 1, Table: w.in.Table, Snapshot: w.in.Snapshot, Created: w.in.Created.UTC(), Now: w.now.UTC(), Format: w.plan.options.Format, Columns: w.plan.Columns(), Choice: w.plan.options.Choice, ReadAs: w.plan.Settings(), Files: []manifest.ExportedFile{}}
-	for _, d := range w.done {
+	for i, d := range w.done {
+		if i == 0 {
+			m.Absent = slices.Clone(d.Absent)
+		}
+		m.Absent = slices.DeleteFunc(m.Absent, func(name string) bool { return !slices.Contains(d.Absent, name) })
 		m.NoCells += d.NoCells
 		m.LeftOver += d.LeftOver
 		if d.File != nil {

@@ -138,6 +138,7 @@ type ExportedRegion struct {
 	File     *ExportedFile `json:"file,omitempty"`           // nil: no rows
 	NoCells  int64         `json:"no_cells,omitempty"`       // rows left out because they have no cell in any of the columns
 	LeftOver int64         `json:"cells_left_out,omitempty"` // cells left out because they are in none of the columns
+	Absent   []string      `json:"absent,omitempty"`         // columns that no row has
 }
 
 // Sample is a row that was written: its key and a hash of its encoded form.
