@@ -132,6 +132,18 @@ func TestKDCsInDNS(t *testing.T) {
 	}
 }
 
+// TestConfigDirectory checks that the files of a directory are read as by includedir, also next to a file.
+func TestConfigDirectory(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"d/realm.conf": "[libdefaults]\ndefault_realm = D.ORG\n", "d/other.txt": "[realms\n", "krb5.conf": "[libdefaults]\ndefault_realm = F.ORG\n"})
+	file, sub := filepath.Join(dir, "krb5.conf"), filepath.Join(dir, "d")
+	for path, realm := range map[string]string{sub: "D.ORG", sub + ":" + file: "D.ORG", file + ":" + sub: "F.ORG"} {
+		if c, err := LoadConfig(path); err != nil || c.Realm() != realm {
+			t.Errorf("%s: %v, %v", path, c, err)
+		}
+	}
+}
+
 // TestConfigRefusals checks configurations that must be rejected.
 func TestConfigRefusals(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
