@@ -85,7 +85,7 @@ func (s *state) write() error {
 func (s *state) running() []Role {
 	var roles []Role
 	for _, role := range s.Roles {
-		if s.Daemons[role].alive() {
+		if p := s.Daemons[role]; p != nil && p.alive() { // nil: not started yet
 			roles = append(roles, role)
 		}
 	}
