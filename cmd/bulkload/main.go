@@ -131,6 +131,9 @@ func execute(ctx context.Context, g *globals, args []string) (cmd *cobra.Command
 		root.SetOut(g.out)
 	}
 	g.Args = args
+	if err := usage.Values(root, args); err != nil {
+		return root, err
+	}
 	stop := func() error { return nil }
 	pre := root.PersistentPreRunE
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {

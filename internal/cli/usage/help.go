@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -172,6 +173,35 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	return fail.Usage(fmt.Errorf("%w: bulkload help %s lists the flags", err, ending.CommandName(cmd)))
 }
+
+// Values refuses a flag whose value looks like the next flag, as of a variable of a script that is empty: --job-id $ID --replace would be a job of the name
+// --replace that replaces nothing. args are all arguments of the program.
+func Values(root *cobra.Command, args []string) error {
+	cmd, _, err := root.Find(args)
+	if err != nil {
+		return nil // cobra's own error has a suggestion
+	}
+	cmd.InitDefaultHelpFlag()
+	cmd.InheritedFlags() // merges them into Flags
+	for i := 0; i+1 < len(args) && args[i] != "--"; i++ {
+		var f *pflag.Flag
+		if name, long := strings.CutPrefix(args[i], "--"); long {
+			f = cmd.Flags().Lookup(name)
+		} else if len(args[i]) == 2 && args[i][0] == '-' {
+			f = cmd.Flags().ShorthandLookup(args[i][1:])
+		}
+		if f == nil || f.NoOptDefVal != "" {
+			continue
+		}
+		if i++; flagLike.MatchString(args[i]) {
+			return fail.Usage(fmt.Errorf("--%s has the value %s, which looks like a flag: give a value, or --%[1]s=%[2]s", f.Name, args[i]))
+		}
+	}
+	return nil
+}
+
+// flagLike matches arguments that look like flags. Keys of rows may begin with one dash, and separators be dashes.
+var flagLike = regexp.MustCompile(`^--[a-z]`)
 
 // ExactArgs refuses other numbers of arguments than that of the names.
 func ExactArgs(names ...string) cobra.PositionalArgs {
