@@ -32,6 +32,7 @@ type Entry struct {
 
 	Once     bool // for one command line: a file cannot set it
 	Verbatim bool // {{ is not special in its value
+	NotEmpty bool // an empty value on the command line is refused: the command would do more than it is asked
 	Commas   bool // a list in a file is the same as its texts joined by commas
 }
 
@@ -170,6 +171,11 @@ func checkValues(cmd *cobra.Command) (err error) {
 		}
 	})
 	return err
+}
+
+// Lacks reports whether a flag that must not be empty is, as by a variable of a script that is not set.
+func Lacks(f *pflag.Flag, text string) bool {
+	return text == "" && entryOf(f).NotEmpty
 }
 
 // Completion returns the completions that a shell offers for a flag. files means that words are file name endings, or

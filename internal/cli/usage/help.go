@@ -174,8 +174,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return fail.Usage(fmt.Errorf("%w: bulkload help %s lists the flags", err, ending.CommandName(cmd)))
 }
 
-// Values refuses a flag whose value looks like the next flag, as of a variable of a script that is empty: --job-id $ID --replace would be a job of the name
-// --replace that replaces nothing. args are all arguments of the program.
+// Values refuses a flag whose value is empty or looks like the next flag, as of a variable of a script that is not set: --job-id $ID --replace would be a job of
+// the name --replace that replaces nothing, and --replace --into "$NEW" would replace the table in place. args are all arguments of the program.
 func Values(root *cobra.Command, args []string) error {
 	cmd, _, err := root.Find(args)
 	if err != nil {
@@ -183,18 +183,26 @@ func Values(root *cobra.Command, args []string) error {
 	}
 	cmd.InitDefaultHelpFlag()
 	cmd.InheritedFlags() // merges them into Flags
-	for i := 0; i+1 < len(args) && args[i] != "--"; i++ {
+	for i := 0; i < len(args) && args[i] != "--"; i++ {
+		name, value, joined := strings.Cut(args[i], "=")
 		var f *pflag.Flag
-		if name, long := strings.CutPrefix(args[i], "--"); long {
-			f = cmd.Flags().Lookup(name)
-		} else if len(args[i]) == 2 && args[i][0] == '-' {
-			f = cmd.Flags().ShorthandLookup(args[i][1:])
+		if long, ok := strings.CutPrefix(name, "--"); ok {
+			f = cmd.Flags().Lookup(long)
+		} else if len(name) == 2 && name[0] == '-' {
+			f = cmd.Flags().ShorthandLookup(name[1:])
 		}
-		if f == nil || f.NoOptDefVal != "" {
+		if f == nil || f.NoOptDefVal != "" || !joined && i+1 == len(args) {
 			continue
 		}
-		if i++; flagLike.MatchString(args[i]) {
-			return fail.Usage(fmt.Errorf("--%s has the value %s, which looks like a flag: give a value, or --%[1]s=%[2]s", f.Name, args[i]))
+		if !joined {
+			i++
+			value = args[i]
+		}
+		if settings.Lacks(f, value) {
+			return fail.Usage(fmt.Errorf("--%s is empty: give a value, or leave the flag out", f.Name))
+		}
+		if !joined && flagLike.MatchString(value) {
+			return fail.Usage(fmt.Errorf("--%s has the value %s, which looks like a flag: give a value, or --%[1]s=%[2]s", f.Name, value))
 		}
 	}
 	return nil
