@@ -159,7 +159,7 @@ func Make(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*Dir, error
 // create creates the directory and its parent directory.
 func (d *Dir) create(ctx context.Context, user string) error {
 	return again(func() error {
-		made, err := MakeBase(ctx, d.FS, path.Dir(d.Location.Path), user)
+		made, err := makeBase(ctx, d.FS, path.Dir(d.Location.Path), user)
 		d.newBase = d.newBase || made
 		if err == nil {
 			err = d.FS.MkdirAll(ctx, d.Location.Path, 0o711)
