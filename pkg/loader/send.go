@@ -132,30 +132,30 @@ const renamesGivenUp = 50 * time.Second
 var errRefused = errors.New("refused without a reason")
 
 // errSafeMode is an answer without a reason, while HDFS was in safe mode.
-var errSafeMode = errors.New("refused while HDFS was in safe mode")
+var errSafeMode = errors.New("refused while HDFS was in safe mode, which hdfs dfsadmin -safemode leave ends")
 
 // safeModer is a file system with a safe mode, in which it refuses changes: HDFS.
 type safeModer interface {
 	SafeMode(ctx context.Context) (on bool, err error)
 }
 
-// awaitChanges waits while HDFS is in safe mode, as after a restart of the NameNode, for as long as the load may continue without progress. It reports whether
-// HDFS was in safe mode, and whether it still is.
-func (l *load) awaitChanges(ctx context.Context) (was, still bool) {
+// awaitSafeMode waits for the end of HDFS's safe mode, as after a restart of the NameNode, for as long as the load may continue without progress. It
+// reports whether HDFS was in safe mode.
+func (l *load) awaitSafeMode(ctx context.Context) (was bool) {
 	hdfs, ok := l.req.FS.(safeModer)
 	for ok {
 		on, err := hdfs.SafeMode(ctx)
 		if err != nil || !on {
-			return was, false
+			break
 		}
 		if !was {
 			l.cluster.log.Warn("HDFS is in safe mode, waiting for its end", "table", l.req.Table.String(), "hint", "hdfs dfsadmin -safemode leave ends it")
 		}
 		if was = true; l.stalled() || retry.Sleep(ctx, time.Second) != nil {
-			return true, true
+			break
 		}
 	}
-	return was, false
+	return was
 }
 
 // refused finds the files of a load that the server says it did not do, and moves those in the staging directory back. Only after such an
@@ -164,7 +164,7 @@ func (l *load) awaitChanges(ctx context.Context) (was, still bool) {
 // second time, sending them again does not help, nor once the server has repeated a rename itself. While HDFS is in safe mode nothing is done.
 func (l *load) refused(ctx context.Context, g group, took time.Duration) (group, error) {
 	outer := ctx
-	wasSafe, isSafe := l.awaitChanges(ctx)
+	inSafeMode := l.awaitSafeMode(ctx)
 	ctx, cancel := context.WithTimeoutCause(l.linger, l.cluster.cfg.RetryTimeout,
 		fmt.Errorf("looking for the files of a refused load took more than %s", l.cluster.cfg.RetryTimeout))
 	defer cancel()
@@ -214,16 +214,13 @@ func (l *load) refused(ctx context.Context, g group, took time.Duration) (group,
 			return l.returned(g, fmt.Errorf("refused while the region moved to %s on %s", now.Encoded, now.Server))
 		}
 	}
-	if wasSafe && !isSafe {
+	if inSafeMode {
 		return l.returned(g, errSafeMode)
 	}
 	if g.failure != errRefused.Error() && took < renamesGivenUp && outer.Err() == nil {
 		return l.returned(g, errRefused)
 	}
 	e.Causes = l.causes(ctx, g)
-	if isSafe {
-		e.Causes = append(e.Causes, "HDFS is in safe mode: wait for its end, or end it with hdfs dfsadmin -safemode leave")
-	}
 	return g, errors.Join(e, notify(l, l.req.Events.OnRefused, e))
 }
 

@@ -284,6 +284,16 @@ func testSafeMode(t *testing.T, cluster *testcluster.Cluster) {
 	}
 	b.checkDigest(t, table, rows, "f")
 	b.checkOnce(t, table, "f", 1)
+	// At the end of its time the load names safe mode as the reason.
+	entered = false
+	late := b.hfile(t, b.fs, b.dir, "f", rowsOf("b", 20))
+	report, err = b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{late}, FS: b.fs, Deadline: time.Nanosecond, Events: Events{
+		OnReturned: func(Region, []HFile, error) error { return admin("leave") },
+	}})
+	if _, ok := errors.AsType[*RegionError](err); !ok || !strings.Contains(err.Error(), "safe mode") || report.Loaded != 0 {
+		t.Errorf("%v, report %+v", err, report)
+	}
+	b.checkDigest(t, table, rows, "f")
 }
 
 // testNoMaster calls the master while there is none, and checks that the call waits for it.
