@@ -199,8 +199,7 @@ func joinRegions(errs []error) error {
 	place := map[string]int{}
 	for _, err := range errs {
 		reason := reasonOf(err)
-		i, known := place[reason]
-		if known && reason != "" {
+		if i, known := place[reason]; known {
 			joined[i] = append(joined[i].(regionErrors), err)
 			continue
 		}
@@ -210,15 +209,16 @@ func joinRegions(errs []error) error {
 	return errors.Join(joined...)
 }
 
-// reasonOf returns the reason of an error that has only that of one region, without its region and files. Otherwise it returns an empty string.
+// reasonOf returns the reason of an error about one region whose files are at their sources, without the region and the files. The reason of any other
+// error is its whole text.
 func reasonOf(err error) string {
 	if e, ok := errors.AsType[*RefusedError](err); ok && e.Error() == err.Error() && !slices.ContainsFunc(e.Files, func(f FileState) bool { return f.Place != PlaceSource }) {
 		return errRefused.Error() + strings.Join(e.Causes, "; ")
 	}
 	if e, ok := errors.AsType[*RegionError](err); ok && e.Error() == err.Error() {
-		return failureKind(e.Err) + strings.Join(e.Causes, "; ")
+		return e.Err.Error() + strings.Join(e.Causes, "; ")
 	}
-	return ""
+	return err.Error()
 }
 
 // RemoteError is an exception of a region server or of the master: its Java class, the first line of its message with texts about rows removed, and

@@ -57,11 +57,11 @@ func TestRegionsOfOneReason(t *testing.T) {
 	}
 	lost := errors.New("the journal is lost")
 	errs := []error{refused("r1", PlaceSource), moved("m1", "to a"), refused("r2", PlaceSource), refused("r3", PlaceSource, "read-only"), lost, refused("r4", PlaceGone),
-		refused("r5", PlaceSource), moved("m2", "to b"), errors.Join(refused("r6", PlaceSource), lost)}
+		refused("r5", PlaceSource), moved("m2", "to a"), moved("m3", "to b"), errors.Join(refused("r6", PlaceSource), lost)}
 	err := joinRegions(errs)
 	lines := strings.Split(err.Error(), "\n")
-	for i, want := range []string{"region r1 ", "m1 ", "region r3 ", "the journal is lost", "region r4 ", "region r6 ", "the journal is lost"} {
-		if len(lines) != 7 || !strings.Contains(lines[i], want) {
+	for i, want := range []string{"region r1 ", "m1 ", "region r3 ", "the journal is lost", "region r4 ", "m3 ", "region r6 ", "the journal is lost"} {
+		if len(lines) != 8 || !strings.Contains(lines[i], want) {
 			t.Fatalf("line %d is not of %s: %q", i, want, lines)
 		}
 	}
