@@ -174,11 +174,8 @@ func (w *writing) region(ctx context.Context, i int, sc tablesource.Cells) error
 // rows, so that readers find the columns.
 func (w *writing) finish(ctx context.Context) (*Manifest, error) {
 	m := &Manifest{Schema: 1, Table: w.in.Table, Snapshot: w.in.Snapshot, Created: w.in.Created.UTC(), Now: w.now.UTC(), Format: w.plan.options.Format, Columns: w.plan.Columns(), Choice: w.plan.options.Choice, ReadAs: w.plan.Settings(), Files: []manifest.ExportedFile{}}
-	for i, d := range w.done {
-		if i == 0 {
-			m.Absent = slices.Clone(d.Absent)
-		}
-		m.Absent = slices.DeleteFunc(m.Absent, func(name string) bool { return !slices.Contains(d.Absent, name) })
+	m.Absent = manifest.InAll(w.done, func(d *manifest.ExportedRegion) []string { return d.Absent })
+	for _, d := range w.done {
 		m.NoCells += d.NoCells
 		m.LeftOver += d.LeftOver
 		if d.File != nil {

@@ -141,6 +141,18 @@ type ExportedRegion struct {
 	Absent   []string      `json:"absent,omitempty"`         // columns that no row has
 }
 
+// InAll returns the names that all parts have, in the order of the first part.
+func InAll[T any](parts []T, names func(T) []string) []string {
+	var common []string
+	for i, p := range parts {
+		if i == 0 {
+			common = slices.Clone(names(p))
+		}
+		common = slices.DeleteFunc(common, func(name string) bool { return !slices.Contains(names(p), name) })
+	}
+	return common
+}
+
 // Sample is a row that was written: its key and a hash of its encoded form.
 type Sample struct {
 	Key     []byte

@@ -107,14 +107,7 @@ func WarnLacking(parts []*PartRead, e progress.Events) {
 
 // lackingOf returns the columns that no part has.
 func lackingOf(parts []*PartRead) []string {
-	var names []string
-	for i, p := range parts {
-		if i == 0 {
-			names = slices.Clone(p.Lacking)
-		}
-		names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(p.Lacking, name) })
-	}
-	return names
+	return manifest.InAll(parts, func(p *PartRead) []string { return p.Lacking })
 }
 
 // Assemble creates the manifests of a build, one for each table, from the records of all parts and the results of the merges, which have
