@@ -27,8 +27,8 @@ type Config struct {
 // DefaultPath is the path of the configuration of MIT's libraries.
 const DefaultPath = "/etc/krb5.conf"
 
-// LoadConfig reads krb5.conf as MIT's libraries do: a path may be several, separated by colons, and those that exist are read; a directory is read like one of includedir; include and
-// includedir are followed; the first value of a key counts. The KDCs of a realm that has none there are in DNS, unless dns_lookup_kdc is false. For an empty path it uses KRB5_CONFIG, or else [DefaultPath].
+// LoadConfig reads krb5.conf as MIT's libraries do: a path may be several, separated by colons, and those that exist are read, a directory like one of
+// includedir; include and includedir are followed; the first value of a key counts. The KDCs of a realm that has none there are in DNS, unless dns_lookup_kdc is false. For an empty path it uses KRB5_CONFIG, or else [DefaultPath].
 func LoadConfig(path string) (*Config, error) {
 	path = cmp.Or(path, os.Getenv("KRB5_CONFIG"), DefaultPath)
 	p := profile{seen: map[string]bool{}}
