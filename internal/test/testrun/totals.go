@@ -97,7 +97,7 @@ func (t *totals) print(out io.Writer) {
 	for _, f := range t.failed {
 		fmt.Fprintln(out, "    ", f.name)
 		for _, line := range f.said {
-			fmt.Fprintf(out, "         %.200s\n", strings.TrimRight(line, "\n"))
+			fmt.Fprintf(out, "         %.1000s\n", strings.TrimRight(line, "\n"))
 		}
 	}
 }
